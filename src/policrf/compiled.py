@@ -1,0 +1,46 @@
+"""The one place that touches numba: how kernels are compiled, cached and announced.
+
+Kernels are cached on disk beside their source (or in the user's cache folder where that cannot be
+written). numba notices a changed source file, but not a changed file whose kernels are *called* from
+another one: after editing a shared kernel, run `make clean-kernels`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ANNOUNCEMENT = (
+    "policrf: compiling kernels for this machine (once; later runs load them from disk) ..."
+)
+
+
+class _Announce(event.Listener):  # type: ignore[misc]
+    """Prints one line the first time a kernel has to be compiled and is not on disk."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        dispatcher = event.data.get("dispatcher")
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
+        if not self.said and module.startswith("policrf."):
+            self.said = True
+            print(_ANNOUNCEMENT, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announce())
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` with numba: cached on disk, releasing the GIL, IEEE division."""
+    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return decorated

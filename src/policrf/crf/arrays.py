@@ -1,0 +1,154 @@
+"""The CRF as flat arrays: what every compiled kernel takes.
+
+All higher-order terms share one layout, whatever their kind: clique c holds the nodes
+`clique_nodes[clique_ptr[c]:clique_ptr[c + 1]]`, and its kind says how the other columns are read.
+
+| kind    | clique_label | clique_weight | clique_count | clique_data[data_ptr[c]:data_ptr[c+1]] |
+|---------|--------------|---------------|--------------|----------------------------------------|
+| AGREE   | l_b          | w_b           |              |                                        |
+| SUPPORT | l            | λ_b           | quota        |                                        |
+| TABLE   | −1           |               |              | the table, row-major                   |
+| CUSTOM  | −1           |               |              | the clique's own parameters            |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.crf.checks import FloatArray, IntArray, frozen
+from policrf.crf.cliques import Cliques
+from policrf.crf.potentials import (
+    AGREE,
+    CUSTOM,
+    SUPPORT,
+    TABLE,
+    BoxAgreement,
+    BoxSupport,
+    CliquePotential,
+    Custom,
+    Potential,
+    Potts,
+    Tables,
+)
+
+
+class Arrays(NamedTuple):
+    """N nodes, L labels, E edges, C cliques with M entries in all. Read-only."""
+
+    unary: FloatArray  # [N, L]; +inf where a label is forbidden
+    cardinalities: IntArray  # [N]
+    edges: IntArray  # [E, 2], Potts edges of all groups
+    edge_weights: FloatArray  # [E]
+    adj_ptr: IntArray  # [N + 1]; the edges of node i are entries adj_ptr[i]:adj_ptr[i + 1] of
+    adj_node: IntArray  # [2 E]  the other end
+    adj_weight: FloatArray  # [2 E]
+    adj_edge: IntArray  # [2 E]  the edge's row in `edges`
+    clique_ptr: IntArray  # [C + 1]
+    clique_nodes: IntArray  # [M]
+    clique_stride: IntArray  # [M]; row-major stride of the entry in its table (TABLE only)
+    clique_kind: IntArray  # [C]
+    clique_label: IntArray  # [C]
+    clique_weight: FloatArray  # [C]
+    clique_count: IntArray  # [C]
+    clique_address: IntArray  # [C]; C function pointer (CUSTOM only)
+    data_ptr: IntArray  # [C + 1]
+    data: FloatArray
+    node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
+    node_clique: IntArray  # [M]  the clique
+    node_entry: IntArray  # [M]  the node's entry in `clique_nodes`
+
+
+def flatten(
+    unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Potential]
+) -> Arrays:
+    """Lay out all groups; same-kind groups are concatenated in the order given."""
+    n_nodes = len(unary)
+    potts = [p for p in potentials if isinstance(p, Potts)]
+    edges = np.concatenate([p.edges for p in potts] or [np.zeros((0, 2), np.int64)])
+    weights = np.concatenate([p.weights for p in potts] or [np.zeros(0)])
+    adj_ptr, adj_order = _group_by(edges.T.reshape(-1), n_nodes)
+    other_end = edges[:, ::-1].T.reshape(-1)
+    n_edges = max(len(edges), 1)
+
+    parts = [_columns(p) for p in potentials if isinstance(p, CliquePotential)]
+    column = _Columns(*(_join(field) for field in zip(*parts, strict=True))) if parts else _EMPTY
+    clique_ptr = _pointers(column.sizes)
+    node_ptr, node_entry = _group_by(column.nodes, n_nodes)
+    clique_of = np.repeat(np.arange(len(column.sizes)), column.sizes)
+    arrays = Arrays(
+        unary, cardinalities, edges, weights,
+        adj_ptr, other_end[adj_order], weights[adj_order % n_edges], adj_order % n_edges,
+        clique_ptr, column.nodes, column.strides, column.kinds, column.labels, column.weights,
+        column.counts, column.addresses, _pointers(column.data_sizes), column.data,
+        node_ptr, clique_of[node_entry], node_entry,
+    )  # fmt: skip
+    for array in arrays:
+        frozen(array)
+    return arrays
+
+
+class _Columns(NamedTuple):
+    nodes: IntArray
+    strides: IntArray
+    sizes: IntArray
+    kinds: IntArray
+    labels: IntArray
+    weights: FloatArray
+    counts: IntArray
+    addresses: IntArray
+    data_sizes: IntArray
+    data: FloatArray
+
+
+_NONE = np.zeros(0, np.int64)
+_EMPTY = _Columns(*[_NONE] * 5, np.zeros(0), *[_NONE] * 3, np.zeros(0))
+
+
+def _columns(group: CliquePotential) -> _Columns:
+    cliques: Cliques = group.cliques
+    count = len(cliques)
+    zeros, no_label = np.zeros(count, np.int64), np.full(count, -1, np.int64)
+    one_each = np.ones(len(cliques.nodes), np.int64)
+    shared = (cliques.nodes, one_each, cliques.sizes)
+    no_data = (zeros, zeros, np.zeros(0))
+    match group:
+        case BoxAgreement():
+            kind = np.full(count, AGREE, np.int64)
+            return _Columns(*shared, kind, group.labels, group.weights, zeros, *no_data)
+        case BoxSupport():
+            kind = np.full(count, SUPPORT, np.int64)
+            return _Columns(*shared, kind, group.labels, group.penalties, group.counts, *no_data)
+        case Tables():
+            kind = np.full(count, TABLE, np.int64)
+            return _Columns(
+                cliques.nodes, group.strides(), cliques.sizes, kind, no_label, np.zeros(count),
+                zeros, zeros, np.diff(group.table_ptr), group.values,
+            )  # fmt: skip
+        case Custom():
+            from policrf.crf.custom_call import address_of
+
+            kind = np.full(count, CUSTOM, np.int64)
+            address = np.full(count, address_of(group), np.int64)
+            return _Columns(
+                *shared, kind, no_label, np.zeros(count), zeros, address,
+                np.diff(group.parameter_ptr), group.parameters,
+            )  # fmt: skip
+    raise TypeError(f"unknown group {group!r}")
+
+
+def _join(parts: tuple[IntArray, ...]) -> IntArray:
+    return np.ascontiguousarray(np.concatenate(parts))
+
+
+def _pointers(sizes: IntArray) -> IntArray:
+    ptr = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=ptr[1:])
+    return ptr
+
+
+def _group_by(owner: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Pointers and a stable order that puts the entries of owner 0 first, then of owner 1, …"""
+    return _pointers(np.bincount(owner, minlength=count)), np.argsort(owner, kind="stable")

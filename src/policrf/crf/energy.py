@@ -1,0 +1,240 @@
+"""The compiled energy core that every solver and the learning share.
+
+E(y) = Σ_i f_i(y_i) + Σ_ij w_ij [y_i ≠ y_j] + Σ_c f_c(y_c), and for a partial labeling (label −1 =
+not labeled yet) the same sum over the terms whose nodes are all labeled (the paper's E_t).
+
+`State` holds a labeling with the counts that make a change cheap: labeling, unlabeling or relabeling
+node i costs O(degree + its cliques), the cost of each of its labels O(degree + its cliques + L); a
+table or custom clique adds the lookups or calls it takes, never O(N).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import kernel
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.custom_call import call_custom
+from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+
+UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
+TERM_NAMES = ("unary", "pairwise", "hop1", "hop2", "tables", "custom")
+
+
+class State(NamedTuple):
+    """A labeling in progress. Mutable; change it only through `assign` and `unassign`."""
+
+    labels: IntArray  # [N]; −1 where unlabeled
+    labeled: IntArray  # [C]; members that are labeled
+    matches: IntArray  # [C]; members labeled with clique_label
+    total: FloatArray  # [1]; sum of the finite terms of the partial energy
+    forbidden: IntArray  # [1]; number of infinite terms
+
+
+def new_state(arrays: Arrays) -> State:
+    """The empty labeling."""
+    n_cliques = len(arrays.clique_kind)
+    return State(
+        np.full(len(arrays.unary), -1, np.int64),
+        np.zeros(n_cliques, np.int64),
+        np.zeros(n_cliques, np.int64),
+        np.zeros(1),
+        np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
+    """f_c of a clique whose members are all labeled, from the labels alone."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    kind = a.clique_kind[c]
+    if kind == AGREE or kind == SUPPORT:
+        matches = 0
+        for m in range(start, stop):
+            matches += labels[a.clique_nodes[m]] == a.clique_label[c]
+        return counting_energy(a, c, matches)
+    if kind == TABLE:
+        at = a.data_ptr[c]
+        for m in range(start, stop):
+            at += a.clique_stride[m] * labels[a.clique_nodes[m]]
+        return a.data[at]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    return custom_energy(a, c, members)
+
+
+@kernel
+def counting_energy(a: Arrays, c: int, matches: int) -> float:
+    """f_c of an AGREE or SUPPORT clique with `matches` members of its label."""
+    if a.clique_kind[c] == AGREE:
+        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        return a.clique_weight[c] * min(matches, size - matches)
+    return a.clique_weight[c] if matches < a.clique_count[c] else 0.0
+
+
+@kernel
+def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
+    """f_c of a CUSTOM clique from its members' labels."""
+    parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
+    return call_custom(a.clique_address[c], members, len(members), parameters, len(parameters))
+
+
+@kernel
+def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
+    """Energy by term (`TERM_NAMES`), of the terms whose nodes are all labeled, into `out` [6]."""
+    out[:] = 0.0
+    for i in range(len(a.unary)):
+        if labels[i] >= 0:
+            out[UNARY_TERM] += a.unary[i, labels[i]]
+    for e in range(len(a.edges)):
+        y, z = labels[a.edges[e, 0]], labels[a.edges[e, 1]]
+        if y >= 0 and z >= 0 and y != z:
+            out[PAIRWISE_TERM] += a.edge_weights[e]
+    for c in range(len(a.clique_kind)):
+        complete = True
+        for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+            if labels[a.clique_nodes[m]] < 0:
+                complete = False
+                break
+        if complete:
+            out[CLIQUE_TERMS + a.clique_kind[c]] += clique_energy(a, c, labels)
+
+
+@kernel
+def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
+    """Σ of the terms of node i for each of its labels, given the other labeled nodes, into `out` [L].
+
+    A term with another unlabeled node is left out. Node i itself may be labeled or not: the result is
+    the same, and `out[l] − out[y_i]` is the change in energy of relabeling it.
+    """
+    n_labels = a.unary.shape[1]
+    base = 0.0
+    for label in range(n_labels):
+        out[label] = a.unary[i, label]
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        y = s.labels[a.adj_node[k]]
+        if y >= 0:
+            base += a.adj_weight[k]
+            out[y] -= a.adj_weight[k]
+    own = s.labels[i]
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        if s.labeled[c] - (own >= 0) != size - 1:
+            continue
+        kind = a.clique_kind[c]
+        if kind == AGREE or kind == SUPPORT:
+            others = s.matches[c] - (own == a.clique_label[c])
+            without = counting_energy(a, c, others)
+            base += without
+            out[a.clique_label[c]] += counting_energy(a, c, others + 1) - without
+        elif kind == TABLE:
+            add_table_costs(a, s.labels, i, c, a.node_entry[k], out)
+        else:
+            add_custom_costs(a, s.labels, i, c, a.node_entry[k], out)
+    for label in range(n_labels):
+        out[label] += base
+
+
+@kernel
+def add_table_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray) -> None:
+    """Add the table's column for node i (at `entry` of the flat cliques), the others fixed."""
+    at = a.data_ptr[c]
+    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+        if m != entry:
+            at += a.clique_stride[m] * labels[a.clique_nodes[m]]
+    for label in range(a.cardinalities[i]):
+        out[label] += a.data[at + a.clique_stride[entry] * label]
+
+
+@kernel
+def add_custom_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray) -> None:
+    """Add the custom function's value for every label of node i, the others fixed."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    for label in range(a.cardinalities[i]):
+        members[entry - start] = label
+        out[label] += custom_energy(a, c, members)
+
+
+@kernel
+def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
+    """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones."""
+    own = s.labels[i]
+    total, forbidden = 0.0, 0
+    if np.isinf(a.unary[i, own]):
+        forbidden += 1
+    else:
+        total += a.unary[i, own]
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        y = s.labels[a.adj_node[k]]
+        if y >= 0 and y != own:
+            total += a.adj_weight[k]
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        if s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
+            kind = a.clique_kind[c]
+            if kind == AGREE or kind == SUPPORT:
+                value = counting_energy(a, c, s.matches[c])
+            else:
+                value = clique_energy(a, c, s.labels)
+            if np.isinf(value):
+                forbidden += 1
+            else:
+                total += value
+    return total, forbidden
+
+
+@kernel
+def assign(a: Arrays, s: State, i: int, label: int) -> float:
+    """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
+    s.labels[i] = label
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        s.labeled[c] += 1
+        s.matches[c] += a.clique_label[c] == label
+    total, forbidden = node_terms(a, s, i)
+    s.total[0] += total
+    s.forbidden[0] += forbidden
+    return np.inf if forbidden else total
+
+
+@kernel
+def unassign(a: Arrays, s: State, i: int) -> float:
+    """Take the label of node i away; returns the energy that goes with it."""
+    total, forbidden = node_terms(a, s, i)
+    s.total[0] -= total
+    s.forbidden[0] -= forbidden
+    label = s.labels[i]
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        s.labeled[c] -= 1
+        s.matches[c] -= a.clique_label[c] == label
+    s.labels[i] = -1
+    return np.inf if forbidden else total
+
+
+@kernel
+def relabel(a: Arrays, s: State, i: int, label: int) -> None:
+    """Give the labeled node i another label."""
+    unassign(a, s, i)
+    assign(a, s, i, label)
+
+
+@kernel
+def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
+    """Start over from a full or partial labeling (−1 = unlabeled): O(size of the CRF)."""
+    s.labels[:] = -1
+    s.labeled[:] = 0
+    s.matches[:] = 0
+    s.total[0] = 0.0
+    s.forbidden[0] = 0
+    for i in range(len(labels)):
+        if labels[i] >= 0:
+            assign(a, s, i, labels[i])

@@ -1,0 +1,113 @@
+"""Instance: a CRF with what a policy sees of it, and what is known about the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.checks import IntArray, frozen
+from policrf.crf.model import CRF
+from policrf.errors import InvalidInstance
+
+Float32Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A CRF, node features, a weighted graph, and optionally the truth.
+
+    `edges` is the graph a policy's network passes messages over: usually the superpixels' adjacency,
+    of which the pairwise term may use a part only.
+    """
+
+    crf: CRF
+    features: Float32Array
+    """b_i, `[N, F]`."""
+    edges: IntArray
+    """`[M, 2]`, each undirected edge once."""
+    edge_weights: Float32Array
+    """w(i, j), `[M, 2]`: column 0 is the weight of j in i's sum for edge (i, j), column 1 that of i in
+    j's. The weights into a node sum to 1 (a softmax over its neighbours)."""
+    truth: IntArray | None = None
+    """Pixels of every label in each node, `[N, L]`; void pixels are not counted."""
+    label_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    source: dict[str, Any] = field(default_factory=dict)
+    """Where it came from: file, recipe, seed. Values that JSON can hold."""
+
+    def __post_init__(self) -> None:
+        n_nodes, n_labels = self.crf.n_nodes, self.crf.n_labels
+        cast = object.__setattr__
+        cast(self, "features", frozen(np.array(self.features, np.float32, order="C")))
+        cast(self, "edges", frozen(np.array(self.edges, np.int64, order="C").reshape(-1, 2)))
+        weights = np.array(self.edge_weights, np.float32, order="C").reshape(-1, 2)
+        cast(self, "edge_weights", frozen(weights))
+        if self.features.ndim != 2 or len(self.features) != n_nodes:
+            raise InvalidInstance(
+                f"features must have shape [{n_nodes}, F], not {list(self.features.shape)}"
+            )
+        if not np.isfinite(self.features).all():
+            at = np.argwhere(~np.isfinite(self.features))[0].tolist()
+            raise InvalidInstance(f"features{at} is not finite")
+        if len(self.edges) and not 0 <= self.edges.min() <= self.edges.max() < n_nodes:
+            raise InvalidInstance(f"edges name a node outside 0 … {n_nodes - 1}")
+        if len(self.edge_weights) != len(self.edges):
+            raise InvalidInstance(f"{len(weights)} edge weights for {len(self.edges)} edges")
+        if not np.isfinite(weights).all():
+            raise InvalidInstance(f"edge_weights{np.argwhere(~np.isfinite(weights))[0].tolist()} is not finite")
+        if self.truth is not None:
+            cast(self, "truth", frozen(np.array(self.truth, np.int64, order="C")))
+            if self.truth.shape != (n_nodes, n_labels) or self.truth.min(initial=0) < 0:
+                raise InvalidInstance(
+                    f"truth must be counts ≥ 0 of shape [{n_nodes}, {n_labels}], not {list(self.truth.shape)}"
+                )
+        for names, size, what in (
+            (self.label_names, n_labels, "label_names"),
+            (self.feature_names, self.features.shape[1], "feature_names"),
+        ):
+            if names and len(names) != size:
+                raise InvalidInstance(f"{what} has {len(names)} names for {size} columns")
+
+    @property
+    def true_labels(self) -> IntArray:
+        """The majority label of every node `[N]`; −1 where all its pixels are void."""
+        if self.truth is None:
+            raise InvalidInstance("this instance has no truth")
+        labels = np.argmax(self.truth, axis=1).astype(np.int64)
+        labels[self.truth.sum(axis=1) == 0] = -1
+        return labels
+
+    @staticmethod
+    def from_crf(
+        crf: CRF, *, truth: Any = None, label_names: Sequence[str] = (), source: dict[str, Any] | None = None
+    ) -> Instance:
+        """Derive features and a graph for a CRF that has no image (see `crf.features`)."""
+        from policrf.crf.features import derive_features, derive_graph
+
+        features, names = derive_features(crf)
+        edges, weights = derive_graph(crf)
+        return Instance(
+            crf, features, edges, weights, truth, tuple(label_names), names, dict(source or {})
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write a `.npz` (schema version inside; custom functions by name only)."""
+        from policrf.crf.io.native import save_instance
+
+        save_instance(self, path)
+
+    @staticmethod
+    def load(path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> Instance:
+        """Read what `save` wrote; `functions` gives the custom functions by name."""
+        from policrf.crf.io.native import load_instance
+
+        return load_instance(path, functions=functions)
+
+    def __repr__(self) -> str:
+        truth = ", with truth" if self.truth is not None else ""
+        return f"Instance({self.crf!r}, {self.features.shape[1]} features, {len(self.edges)} edges{truth})"

@@ -1,0 +1,29 @@
+"""One file a group: `Potts`, `BoxAgreement` (HOP1), `BoxSupport` (HOP2), `Tables`, `Custom`."""
+
+from policrf.crf.potentials.base import (
+    AGREE,
+    CUSTOM,
+    SUPPORT,
+    TABLE,
+    CliquePotential,
+    Potential,
+)
+from policrf.crf.potentials.box_agreement import BoxAgreement
+from policrf.crf.potentials.box_support import BoxSupport
+from policrf.crf.potentials.custom import Custom
+from policrf.crf.potentials.potts import Potts
+from policrf.crf.potentials.tables import Tables
+
+__all__ = [
+    "AGREE",
+    "CUSTOM",
+    "SUPPORT",
+    "TABLE",
+    "BoxAgreement",
+    "BoxSupport",
+    "CliquePotential",
+    "Custom",
+    "Potential",
+    "Potts",
+    "Tables",
+]

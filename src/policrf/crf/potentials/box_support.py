@@ -1,0 +1,57 @@
+"""HOP2: λ_b [#{i ∈ I_b : y_i = l_b} < count_b], the paper's quota (section "Energy Function")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policrf.crf.checks import (
+    FloatArray,
+    IntArray,
+    frozen,
+    per_clique,
+    require_at_least_zero,
+    require_labels_in_range,
+)
+from policrf.crf.cliques import Cliques
+from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.box_agreement import box_labels
+
+
+class BoxSupport(CliquePotential):
+    """HOP2: a penalty unless at least `counts` nodes of the clique have the label.
+
+    Parameters
+    ----------
+    cliques: the nodes I_b of each box, ragged (see `Cliques`).
+    labels: the wanted label, `[B]`.
+    penalties: λ_b, `[B]` or one number; not negative.
+    counts: |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since the
+        number of nodes with the label is whole. A count above the clique's size is always penalised.
+
+    >>> BoxSupport([[0, 1, 2]], labels=[4], penalties=10.0, counts=1.5).counts.tolist()
+    [2]
+    """
+
+    term = "hop2"
+
+    def __init__(
+        self, cliques: Any, labels: ArrayLike, penalties: ArrayLike, counts: ArrayLike
+    ) -> None:
+        self.cliques = Cliques(cliques, group=self.name)
+        self.labels: IntArray = box_labels(self.name, labels, len(self.cliques))
+        self.penalties: FloatArray = per_clique(
+            self.name, "penalties", penalties, len(self.cliques)
+        )
+        require_at_least_zero(self.name, "penalties", self.penalties)
+        wanted = per_clique(self.name, "counts", counts, len(self.cliques))
+        require_at_least_zero(self.name, "counts", wanted)
+        self.counts: IntArray = frozen(np.ceil(wanted).astype(np.int64))
+        self._seal()
+
+    def check(self, n_nodes: int, cardinalities: IntArray) -> None:
+        """Refuse nodes and labels that the CRF does not have."""
+        self.cliques.require_nodes_below(n_nodes, self.name)
+        require_labels_in_range(self.name, self.labels, int(cardinalities.max()))

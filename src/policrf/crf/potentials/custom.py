@@ -1,0 +1,68 @@
+"""Any function of a clique's labels, compiled with numba or plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policrf.crf.checks import FloatArray, IntArray, as_floats, frozen, require_finite
+from policrf.crf.cliques import Cliques
+from policrf.crf.potentials.base import CliquePotential
+from policrf.errors import InvalidPotential
+
+
+class Custom(CliquePotential):
+    """f(labels, parameters) for every clique, for any f.
+
+    Parameters
+    ----------
+    cliques: ragged cliques (see `Cliques`).
+    function: takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
+        parameters (float64 `[P_c]`, empty if none were given), and returns an energy; +inf forbids a
+        labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain Python
+        function gives the same results, slower. It must not change its arguments.
+    parameters: one sequence of floats a clique, or an array `[C, P]`.
+    name: how files and error messages call it; by default the function's own name.
+
+    >>> parity = Custom([[0, 1, 2]], lambda labels, parameters: float(labels.sum() % 2))
+    >>> len(parity)
+    1
+    """
+
+    term = "custom"
+
+    def __init__(
+        self,
+        cliques: Any,
+        function: Callable[[IntArray, FloatArray], float],
+        parameters: ArrayLike | Sequence[ArrayLike] | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        if not callable(function):
+            raise InvalidPotential(
+                f"Custom: function must be callable, not {type(function).__name__}"
+            )
+        self.cliques = Cliques(cliques, group=self.name)
+        self.function = function
+        self.function_name = name or getattr(function, "__name__", type(function).__name__)
+        count = len(self.cliques)
+        rows = [()] * count if parameters is None else list(parameters)  # type: ignore[arg-type]
+        if len(rows) != count:
+            raise InvalidPotential(
+                f"Custom: parameters for {len(rows)} cliques, but there are {count}"
+            )
+        parts = [as_floats(self.name, f"parameters[{c}]", row).reshape(-1) for c, row in enumerate(rows)]
+        self.parameters: FloatArray = frozen(np.concatenate(parts) if parts else np.zeros(0))
+        require_finite(self.name, "parameters", self.parameters)
+        ptr = np.zeros(count + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=ptr[1:])
+        self.parameter_ptr: IntArray = frozen(ptr)
+        self._seal()
+
+    def check(self, n_nodes: int, cardinalities: IntArray) -> None:
+        """Refuse nodes that the CRF does not have."""
+        self.cliques.require_nodes_below(n_nodes, self.name)

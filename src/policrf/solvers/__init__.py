@@ -1,0 +1,81 @@
+"""Every solver, one file each, one signature: `solve(crf, name, seconds=…, seed=…, **options)`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from policrf.errors import InvalidOption
+from policrf.registry import Registry
+from policrf.types import Callback, Solution
+
+if TYPE_CHECKING:
+    from policrf.crf.instance import Instance
+    from policrf.crf.model import CRF
+
+SOLVERS = Registry(
+    "solver",
+    {
+        "alpha_expansion": "policrf.solvers.alpha_expansion:alpha_expansion",
+        "belief_propagation": "policrf.solvers.belief_propagation:belief_propagation",
+        "brute_force": "policrf.solvers.brute_force:brute_force",
+        "dual_decomposition": "policrf.solvers.dual_decomposition:dual_decomposition",
+        "exact": "policrf.solvers.exact:exact",
+        "highest_confidence_first": "policrf.solvers.highest_confidence_first:highest_confidence_first",
+        "icm": "policrf.solvers.icm:icm",
+        "lazy_flipper": "policrf.solvers.lazy_flipper:lazy_flipper",
+        "mean_field": "policrf.solvers.mean_field:mean_field",
+        "refine": "policrf.solvers.refine:refine",
+        "tree_reweighted": "policrf.solvers.tree_reweighted:tree_reweighted",
+        "unary": "policrf.solvers.unary:unary",
+    },
+)
+
+
+def list_solvers() -> list[str]:
+    """The names that `solve` takes."""
+    return SOLVERS.names()
+
+
+def solve(
+    problem: CRF | Instance,
+    solver: str | Callable[..., None],
+    *,
+    seconds: float | None = None,
+    seed: int = 0,
+    initial: ArrayLike | None = None,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Solution:
+    """Minimise the energy of `problem` with `solver`.
+
+    Parameters
+    ----------
+    solver: a registered name (`list_solvers()`), or a function `solver(run, **options)` of your own.
+    seconds: stop then, with the best labeling so far; 0 returns the starting labels at once.
+    initial: labels `[N]` to start from; the answer is never worse than they are.
+    callback: called with every improvement; returning True stops the solver.
+    options: the solver's own keyword arguments.
+    """
+    from policrf.solvers.run import Run
+
+    name = solver if isinstance(solver, str) else getattr(solver, "__name__", "custom")
+    function = SOLVERS.get(solver) if isinstance(solver, str) else solver
+    _check_options(name, function, options)
+    run = Run(problem, name, seconds=seconds, seed=seed, initial=initial, callback=callback)
+    function(run, **options)
+    return run.solution()
+
+
+def _check_options(name: str, function: Callable[..., None], options: dict[str, Any]) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            takes = ", ".join(known) if known else "none"
+            raise InvalidOption(f"{name} has no option {option!r}; it takes {takes}")

@@ -1,0 +1,73 @@
+"""ICM, iterated conditional modes (Besag 1986): relabel single nodes while that lowers the energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import kernel
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import IntArray
+from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
+from policrf.solvers.run import Run
+
+SLICE = 20_000  # nodes a kernel call visits, a few milliseconds
+
+
+def icm(run: Run) -> None:
+    """Sweep over a queue of nodes whose surroundings changed, until no single relabel helps."""
+    arrays = run.crf.arrays
+    state = new_state(arrays)
+    load_labels(arrays, state, run.start_labels())
+    queue = np.arange(run.crf.n_nodes, dtype=np.int64)
+    queued = np.ones(run.crf.n_nodes, np.bool_)
+    cursor = np.array([0, run.crf.n_nodes], np.int64)
+    while cursor[1] > 0 and not run.expired():
+        descend(arrays, state, queue, queued, cursor, SLICE)
+    run.info["converged"] = bool(cursor[1] == 0)
+    run.offer(state.labels)
+
+
+@kernel
+def descend(
+    a: Arrays, s: State, queue: IntArray, queued: IntArray, cursor: IntArray, limit: int
+) -> None:
+    """Visit up to `limit` nodes of the ring buffer `queue` (cursor = first, length)."""
+    n_nodes, n_labels = a.unary.shape
+    costs = np.empty(n_labels)
+    for _ in range(limit):
+        if cursor[1] == 0:
+            return
+        i = queue[cursor[0]]
+        cursor[0] = (cursor[0] + 1) % n_nodes
+        cursor[1] -= 1
+        queued[i] = False
+        label_costs(a, s, i, costs)
+        best = s.labels[i]
+        # The margin keeps rounding from relabeling back and forth between equal labels.
+        lowest = costs[best] - 1e-12 * abs(costs[best]) if np.isfinite(costs[best]) else np.inf
+        for label in range(n_labels):
+            if costs[label] < lowest:
+                best, lowest = label, costs[label]
+        if best != s.labels[i]:
+            relabel(a, s, i, best)
+            push_neighbours(a, i, queue, queued, cursor)
+
+
+@kernel
+def push_neighbours(a: Arrays, i: int, queue: IntArray, queued: IntArray, cursor: IntArray) -> None:
+    """Queue every node that shares an edge or a clique with node i."""
+    n_nodes = len(queue)
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        j = a.adj_node[k]
+        if not queued[j]:
+            queued[j] = True
+            queue[(cursor[0] + cursor[1]) % n_nodes] = j
+            cursor[1] += 1
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+            j = a.clique_nodes[m]
+            if j != i and not queued[j]:
+                queued[j] = True
+                queue[(cursor[0] + cursor[1]) % n_nodes] = j
+                cursor[1] += 1

@@ -1,0 +1,58 @@
+"""The messages that pass between the folders: `Solution` and `Progress`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Progress(NamedTuple):
+    """One line of a solver's trace."""
+
+    seconds: float
+    energy: float
+    lower_bound: float
+
+
+# Called with each line of the trace; returning True asks the solver to stop with what it has.
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What every solver returns."""
+
+    labels: NDArray[np.int64]
+    """The best labeling found, `[N]`."""
+    energy: float
+    """Its energy, recomputed by the model; +inf if no allowed labeling was found."""
+    solver: str
+    seconds: float
+    """Wall-clock time of the solver, compilation included if it had to happen."""
+    lower_bound: float = float("-inf")
+    """No labeling has an energy below this; −inf where the solver gives no bound."""
+    optimal: bool = False
+    """Proven to be a minimum: by the solver, or because the bound meets the energy."""
+    trace: tuple[Progress, ...] = ()
+    """Each improvement of energy or bound: (seconds, energy, lower bound)."""
+    order: NDArray[np.int64] | None = None
+    """The nodes in the order they were labeled, for solvers that label one after the other."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """What else a solver has to tell: iterations, converged, per-step scores, …"""
+
+    @property
+    def gap(self) -> float:
+        """(energy − lower bound) / max(|energy|, tiny): 0 where optimal, inf without a bound."""
+        if self.optimal:
+            return 0.0
+        return max(0.0, self.energy - self.lower_bound) / max(abs(self.energy), 1e-12)
+
+    def __repr__(self) -> str:
+        proof = ", optimal" if self.optimal else ""
+        if not self.optimal and np.isfinite(self.lower_bound):
+            proof = f", lower bound {self.lower_bound:.6g}"
+        return f"Solution({self.solver}: energy {self.energy:.6g}{proof}, {self.seconds:.3g} s)"

@@ -1,0 +1,119 @@
+"""Node features and a weighted graph for a CRF that has no image (`Instance.from_crf`).
+
+The features are the paper's (appendix A), with cliques of `BoxAgreement` and `BoxSupport` in the
+place of detections: F = 4 L + 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.model import CRF
+from policrf.crf.potentials import TABLE, BoxAgreement, BoxSupport
+
+Float32Array = NDArray[np.float32]
+
+
+def unary_distribution(unary: FloatArray) -> FloatArray:
+    """softmax(−unary) over labels, `[N, L]`; a forbidden label has probability 0."""
+    shifted = np.exp(unary.min(axis=1, keepdims=True) - unary)
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+def entropy(distribution: FloatArray) -> FloatArray:
+    """−Σ p log p in nats, `[N]`, with 0 log 0 = 0."""
+    logs = np.log(distribution, out=np.zeros_like(distribution), where=distribution > 0)
+    return np.asarray(-(distribution * logs).sum(axis=1))
+
+
+def feature_names(n_labels: int) -> tuple[str, ...]:
+    """The names of the paper's 4 L + 1 features, in order."""
+    blocks = ("unary", "box_confidence", "box_unary", "box_overlap")
+    first, *rest = [[f"{block}:{label}" for label in range(n_labels)] for block in blocks]
+    return (*first, "entropy", *(name for block in rest for name in block))
+
+
+def paper_features(
+    distribution: FloatArray, ptr: IntArray, nodes: IntArray, labels: IntArray, confidences: FloatArray
+) -> Float32Array:
+    """The paper's node features b_i, `[N, 4 L + 1]`.
+
+    Per node: its unary distribution and entropy; per label, the highest confidence of a box of that
+    label on the node; the mean unary distribution of its most confident box; and per label, how much
+    of that box other boxes of that label cover, times their confidence (the largest).
+    Boxes are ragged: box b holds `nodes[ptr[b]:ptr[b + 1]]`.
+    """
+    n_nodes, n_labels = distribution.shape
+    n_boxes = len(labels)
+    confidence = np.zeros((n_nodes, n_labels))
+    box_unary = np.zeros((n_nodes, n_labels))
+    overlap = np.zeros((n_nodes, n_labels))
+    member = np.zeros((n_boxes, n_nodes), np.float32)
+    for b in range(n_boxes):
+        member[b, nodes[ptr[b] : ptr[b + 1]]] = 1.0
+    shared = member @ member.T  # [B, B]: nodes that two boxes have in common
+    for b in np.argsort(confidences, kind="stable"):  # the most confident box writes last
+        inside = nodes[ptr[b] : ptr[b + 1]]
+        label = labels[b]
+        confidence[inside, label] = np.maximum(confidence[inside, label], confidences[b])
+        box_unary[inside] = distribution[inside].mean(axis=0)
+        others = np.zeros(n_labels)
+        cover = shared[b] / max(len(inside), 1) * confidences
+        cover[b] = 0.0
+        np.maximum.at(others, labels, cover)
+        overlap[inside] = others
+    return np.hstack(
+        [distribution, entropy(distribution)[:, None], confidence, box_unary, overlap]
+    ).astype(np.float32)
+
+
+def derive_features(crf: CRF) -> tuple[Float32Array, tuple[str, ...]]:
+    """The paper's features with cliques as boxes; confidence = weight / largest weight of its group."""
+    distribution = unary_distribution(crf.unary)
+    ptr, nodes, labels, confidences = [0], [], [], []
+    for group in crf.groups(BoxAgreement, BoxSupport):
+        assert isinstance(group, BoxAgreement | BoxSupport)
+        weights = group.weights if isinstance(group, BoxAgreement) else group.penalties
+        scale = max(float(weights.max(initial=0.0)), 1e-300)
+        for clique, label, weight in zip(group, group.labels, weights, strict=True):
+            nodes.append(clique)
+            ptr.append(ptr[-1] + len(clique))
+            labels.append(int(label))
+            confidences.append(float(weight) / scale)
+    flat = np.concatenate(nodes) if nodes else np.zeros(0, np.int64)
+    features = paper_features(
+        distribution, np.asarray(ptr), flat, np.asarray(labels, np.int64), np.asarray(confidences)
+    )
+    return features, feature_names(crf.n_labels)
+
+
+def derive_graph(crf: CRF) -> tuple[IntArray, Float32Array]:
+    """Edges `[M, 2]` of Potts and pairwise tables, and their weights `[M, 2]`.
+
+    A node's weights are the softmax over its neighbours of |w_ij| (1 for a table) divided by the mean.
+    """
+    arrays = crf.arrays
+    pairs, strengths = [arrays.edges], [np.abs(arrays.edge_weights)]
+    two = (arrays.clique_kind == TABLE) & (np.diff(arrays.clique_ptr) == 2)
+    starts = arrays.clique_ptr[:-1][two]
+    pairs.append(np.stack([arrays.clique_nodes[starts], arrays.clique_nodes[starts + 1]], axis=1))
+    strengths.append(np.ones(len(starts)))
+    both, strength = np.concatenate(pairs), np.concatenate(strengths)
+    if len(both) == 0:
+        return np.zeros((0, 2), np.int64), np.zeros((0, 2), np.float32)
+    edges, index = np.unique(np.sort(both, axis=1), axis=0, return_inverse=True)
+    summed = np.bincount(index.reshape(-1), weights=strength, minlength=len(edges))
+    return edges, softmax_over_neighbours(edges, summed / max(summed.mean(), 1e-300), crf.n_nodes)
+
+
+def softmax_over_neighbours(edges: IntArray, scores: FloatArray, n_nodes: int) -> Float32Array:
+    """w(i, j) = exp(s_ij) / Σ_k exp(s_ik) for both directions of every edge, `[M, 2]`."""
+    highest = np.full(n_nodes, -np.inf)
+    np.maximum.at(highest, edges.reshape(-1), np.repeat(scores, 2))
+    raised = np.exp(scores[:, None] - highest[edges])
+    total = np.bincount(edges.reshape(-1), weights=raised.reshape(-1), minlength=n_nodes)
+    return np.asarray(raised / total[edges], np.float32)
+
+

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel
+from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import call_custom
@@ -46,7 +46,7 @@ def new_state(arrays: Arrays) -> State:
     )
 
 
-@kernel
+@leaf
 def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
     """f_c of a clique whose members are all labeled, from the labels alone."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
@@ -61,13 +61,20 @@ def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
         for m in range(start, stop):
             at += a.clique_stride[m] * labels[a.clique_nodes[m]]
         return a.data[at]
+    return custom_clique_energy(a, c, labels)
+
+
+@kernel
+def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
+    """f_c of a CUSTOM clique from the labels of all nodes."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
         members[m - start] = labels[a.clique_nodes[m]]
     return custom_energy(a, c, members)
 
 
-@kernel
+@leaf
 def counting_energy(a: Arrays, c: int, matches: int) -> float:
     """f_c of an AGREE or SUPPORT clique with `matches` members of its label."""
     if a.clique_kind[c] == AGREE:
@@ -83,7 +90,7 @@ def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
     return call_custom(a.clique_address[c], members, len(members), parameters, len(parameters))
 
 
-@kernel
+@leaf
 def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
     """Energy by term (`TERM_NAMES`), of the terms whose nodes are all labeled, into `out` [6]."""
     out[:] = 0.0
@@ -104,7 +111,7 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
             out[CLIQUE_TERMS + a.clique_kind[c]] += clique_energy(a, c, labels)
 
 
-@kernel
+@leaf
 def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
     """Σ of the terms of node i for each of its labels, given the other labeled nodes, into `out` [L].
 
@@ -140,7 +147,7 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
         out[label] += base
 
 
-@kernel
+@leaf
 def add_table_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray) -> None:
     """Add the table's column for node i (at `entry` of the flat cliques), the others fixed."""
     at = a.data_ptr[c]
@@ -163,7 +170,7 @@ def add_custom_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, ou
         out[label] += custom_energy(a, c, members)
 
 
-@kernel
+@leaf
 def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones."""
     own = s.labels[i]
@@ -191,7 +198,7 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     return total, forbidden
 
 
-@kernel
+@leaf
 def assign(a: Arrays, s: State, i: int, label: int) -> float:
     """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
     s.labels[i] = label
@@ -205,7 +212,7 @@ def assign(a: Arrays, s: State, i: int, label: int) -> float:
     return np.inf if forbidden else total
 
 
-@kernel
+@leaf
 def unassign(a: Arrays, s: State, i: int) -> float:
     """Take the label of node i away; returns the energy that goes with it."""
     total, forbidden = node_terms(a, s, i)
@@ -220,14 +227,14 @@ def unassign(a: Arrays, s: State, i: int) -> float:
     return np.inf if forbidden else total
 
 
-@kernel
+@leaf
 def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     """Give the labeled node i another label."""
     unassign(a, s, i)
     assign(a, s, i, label)
 
 
-@kernel
+@leaf
 def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     """Start over from a full or partial labeling (−1 = unlabeled): O(size of the CRF)."""
     s.labels[:] = -1

@@ -1,0 +1,120 @@
+"""SceneRecipe: everything a synthetic scene is drawn from, except its seed and size.
+
+The presets are the two regimes that the benchmarks use (α = 1 and C = 2 in both):
+
+    A   the unaries' best label is right on 85 % of the nodes, w = 0.2, λ = 0.1 · N
+    B   right on 50 %,                                         w = 0.5, λ = 0.3 · N
+
+Lengths are in units of the scene's side: a scene is the unit square whatever its resolution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from policrf.errors import InvalidOption
+
+
+@dataclass(frozen=True)
+class SceneRecipe:
+    """The distribution of scenes, of a net's mistakes on them, and of a detector's mistakes."""
+
+    name: str
+    accuracy: float
+    """Wanted mean fraction of nodes on which the scores' best label is the true one."""
+    accuracy_spread: float = 0.03
+    """Standard deviation of that fraction between scenes."""
+    large_objects: tuple[int, int] = (2, 4)
+    """Fewest and most objects that stand on the background."""
+    small_objects: tuple[int, int] = (1, 2)
+    """Fewest and most objects that lie inside a larger one."""
+    large_radius: tuple[float, float] = (0.17, 0.27)
+    small_share: tuple[float, float] = (0.38, 0.55)
+    """Radius of a small object as a fraction of the radius of the object that holds it."""
+
+    confidence: float = 5.5
+    """Logit of the labels that compete at a node, over the background noise of all labels."""
+    label_noise: float = 0.7
+    """Standard deviation of the logits of labels that do not compete."""
+    patch_length: float = 0.14
+    """Correlation length of the score errors."""
+    patch_slope: float = 3.0
+    """Margin (in logits) gained per standard deviation of the error field; at most `patch_margin`."""
+    patch_margin: float = 4.0
+    node_noise: float = 1.0
+    """Standard deviation of the margin from node to node."""
+    boundary_shift: float = 0.02
+    """Standard deviation of the displacement of object boundaries in the scores."""
+    missed_small: float = 0.35
+    """Probability that the scores do not see a small object at all."""
+
+    camouflage: float = 0.15
+    """Probability that an object has nearly the colour of what lies behind it."""
+    colour_noise: float = 0.03
+    texture: float = 0.06
+    """Amplitude of an object's texture, a source of edges inside objects."""
+    colour_scale: float = 0.17
+    """σ of the similarity exp(−|Δcolour|² / 2σ²) of neighbouring nodes."""
+    gate: float = 0.5
+    """β: neighbours have a pairwise term where their similarity is above it."""
+    temperature: float = 0.25
+    """Temperature of the softmax over neighbours' similarities that gives the edge weights."""
+
+    boxes: tuple[int, int] = (3, 6)
+    """Fewest and most detections."""
+    missing_box: float = 0.15
+    """Probability that an object has no box."""
+    false_box: float = 0.6
+    """Probability that a further box shows nothing."""
+    wrong_box_label: float = 0.1
+    box_jitter: float = 0.06
+    """Standard deviation of a box's sides as a fraction of its size."""
+    foreground_error: float = 0.2
+    """Standard deviation of the foreground's boundary as a fraction of the object's radius."""
+
+    void_band: float = 0.006
+    """Half the width of the void band along object boundaries."""
+    void_patch: float = 0.5
+    """Probability of a small region without truth."""
+    mixed_pixels: int = 100
+    """Mean number of pixels of a node."""
+
+    pairwise_weight: float = 1.0
+    """α."""
+    agreement_weight: float = 0.2
+    """w of HOP1; a box's weight is w · its confidence."""
+    support_penalty: float = 0.1
+    """λ of HOP2 divided by the number of nodes."""
+    support_divisor: float = 2.0
+    """C of HOP2: a box wants |I_b| / C of its nodes."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as values that JSON can hold."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+PRESETS: dict[str, SceneRecipe] = {
+    "A": SceneRecipe("A", accuracy=0.85),
+    "B": SceneRecipe(
+        "B",
+        accuracy=0.50,
+        confidence=4.5,
+        patch_margin=3.0,
+        node_noise=1.6,
+        missed_small=0.8,
+        agreement_weight=0.5,
+        support_penalty=0.3,
+    ),
+}
+
+
+def chosen_recipe(preset: str, recipe: SceneRecipe | None) -> SceneRecipe:
+    """The recipe itself if one is given, else the preset of that name."""
+    if recipe is not None:
+        if not isinstance(recipe, SceneRecipe):
+            raise InvalidOption(f"recipe must be a SceneRecipe, not a {type(recipe).__name__}")
+        return recipe
+    if preset not in PRESETS:
+        raise InvalidOption(f"unknown preset {preset!r}; the presets are {', '.join(PRESETS)}")
+    return PRESETS[preset]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.model import CRF
@@ -50,19 +51,18 @@ def paper_features(
     confidence = np.zeros((n_nodes, n_labels))
     box_unary = np.zeros((n_nodes, n_labels))
     overlap = np.zeros((n_nodes, n_labels))
-    member = np.zeros((n_boxes, n_nodes), np.float32)
-    for b in range(n_boxes):
-        member[b, nodes[ptr[b] : ptr[b + 1]]] = 1.0
-    shared = member @ member.T  # [B, B]: nodes that two boxes have in common
+    member = sparse.csr_array((np.ones(len(nodes)), nodes, ptr), shape=(n_boxes, n_nodes))
+    shared = sparse.csr_array(member @ member.T)  # [B, B]: nodes that two boxes have in common
     for b in np.argsort(confidences, kind="stable"):  # the most confident box writes last
         inside = nodes[ptr[b] : ptr[b + 1]]
         label = labels[b]
         confidence[inside, label] = np.maximum(confidence[inside, label], confidences[b])
         box_unary[inside] = distribution[inside].mean(axis=0)
         others = np.zeros(n_labels)
-        cover = shared[b] / max(len(inside), 1) * confidences
-        cover[b] = 0.0
-        np.maximum.at(others, labels, cover)
+        row = slice(shared.indptr[b], shared.indptr[b + 1])
+        touching = shared.indices[row]
+        cover = shared.data[row] / len(inside) * confidences[touching] * (touching != b)
+        np.maximum.at(others, labels[touching], cover)
         overlap[inside] = others
     return np.hstack(
         [distribution, entropy(distribution)[:, None], confidence, box_unary, overlap]

@@ -1,0 +1,55 @@
+"""Writing a file so that it is there whole or not at all, and reading it with clear errors."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from policrf.errors import InvalidFile
+
+
+@contextmanager
+def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[bytes]]:
+    """Write beside `path`, then rename: a kill or a full disk leaves the old file untouched."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InvalidFile(f"{target}: the folder {target.parent} does not exist; create it first")
+    if target.is_dir():
+        raise InvalidFile(f"{target}: is a folder; give a file name")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, mode) as file:
+            yield file
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        _remove(temporary)
+        raise InvalidFile(f"{target}: cannot be written ({error.strerror or error})") from error
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def existing_file(path: str | Path) -> Path:
+    """The path, if a readable file is there."""
+    file = Path(path)
+    if not file.exists():
+        raise InvalidFile(f"{file}: there is no such file")
+    if not file.is_file():
+        raise InvalidFile(f"{file}: is not a file")
+    return file
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,190 @@
+"""Native `.npz` files of CRFs and Instances: plain arrays and one JSON header, never pickles.
+
+Functions of `Custom` groups are code and are not written: a file keeps their names, and who loads it
+passes them by name. Nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.instance import Instance
+from policrf.crf.io.files import atomic_write, existing_file
+from policrf.crf.model import CRF
+from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+from policrf.errors import InvalidFile, PolicrfError
+
+SCHEMA = 1
+Functions = Mapping[str, Callable[..., Any]]
+ArrayMap = dict[str, NDArray[Any]]
+
+
+def save_crf(crf: CRF, path: str | Path) -> None:
+    """Write a CRF."""
+    _write(path, {"kind": "crf", **_crf_header(crf)}, _crf_arrays(crf))
+
+
+def save_instance(instance: Instance, path: str | Path) -> None:
+    """Write an Instance."""
+    header = {
+        "kind": "instance",
+        **_crf_header(instance.crf),
+        "label_names": list(instance.label_names),
+        "feature_names": list(instance.feature_names),
+        "source": instance.source,
+    }
+    arrays = _crf_arrays(instance.crf)
+    arrays |= {
+        "features": instance.features,
+        "graph_edges": instance.edges,
+        "graph_weights": instance.edge_weights,
+    }
+    if instance.truth is not None:
+        arrays["truth"] = instance.truth
+    _write(path, header, arrays)
+
+
+def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | Instance:
+    """Read a CRF or an Instance, whichever the file holds."""
+    header, arrays = _read(path)
+    try:
+        crf = _crf_from(header, arrays, functions or {}, path)
+        if header["kind"] == "crf":
+            return crf
+        return Instance(
+            crf,
+            arrays["features"],
+            arrays["graph_edges"],
+            arrays["graph_weights"],
+            arrays.get("truth"),
+            tuple(header["label_names"]),
+            tuple(header["feature_names"]),
+            header["source"],
+        )
+    except KeyError as error:
+        raise InvalidFile(f"{path}: the field {error} is missing; save the model again") from None
+    except InvalidFile:
+        raise
+    except PolicrfError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def load_crf(path: str | Path, *, functions: Functions | None = None) -> CRF:
+    """Read a CRF (of an Instance file, its CRF)."""
+    loaded = load_any(path, functions=functions)
+    return loaded.crf if isinstance(loaded, Instance) else loaded
+
+
+def load_instance(path: str | Path, *, functions: Functions | None = None) -> Instance:
+    """Read an Instance."""
+    loaded = load_any(path, functions=functions)
+    if isinstance(loaded, CRF):
+        raise InvalidFile(
+            f"{path}: holds a CRF without features; load it with CRF.load and use Instance.from_crf"
+        )
+    return loaded
+
+
+def _crf_header(crf: CRF) -> dict[str, Any]:
+    groups = [
+        {"class": p.name, "function": p.function_name} if isinstance(p, Custom) else {"class": p.name}
+        for p in crf.potentials
+    ]
+    return {"groups": groups}
+
+
+def _crf_arrays(crf: CRF) -> ArrayMap:
+    arrays: ArrayMap = {"unary": crf.unary, "cardinalities": crf.cardinalities}
+    for g, group in enumerate(crf.potentials):
+        for field, array in _group_arrays(group).items():
+            arrays[f"group{g}_{field}"] = array
+    return arrays
+
+
+def _group_arrays(group: Potential) -> ArrayMap:
+    match group:
+        case Potts():
+            return {"edges": group.edges, "weights": group.weights}
+        case BoxAgreement():
+            own = {"labels": group.labels, "weights": group.weights}
+        case BoxSupport():
+            own = {"labels": group.labels, "penalties": group.penalties, "counts": group.counts}
+        case Tables():
+            own = {"table_ptr": group.table_ptr, "values": group.values, "shapes": group.shapes}
+        case Custom():
+            own = {"parameters": group.parameters, "parameter_ptr": group.parameter_ptr}
+        case _:
+            raise TypeError(f"unknown group {group!r}")
+    return {"ptr": group.cliques.ptr, "nodes": group.cliques.nodes, **own}
+
+
+def _crf_from(header: dict[str, Any], arrays: ArrayMap, functions: Functions, path: str | Path) -> CRF:
+    groups = []
+    for g, described in enumerate(header["groups"]):
+        prefix = f"group{g}_"
+        own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+        groups.append(_group_from(described, own, functions, path))
+    return CRF(arrays["unary"], *groups, cardinalities=arrays["cardinalities"])
+
+
+def _group_from(
+    described: dict[str, Any], own: ArrayMap, functions: Functions, path: str | Path
+) -> Potential:
+    name = described["class"]
+    if name == "Potts":
+        return Potts(own["edges"], own["weights"])
+    cliques = (own["ptr"], own["nodes"])
+    if name == "BoxAgreement":
+        return BoxAgreement(cliques, own["labels"], own["weights"])
+    if name == "BoxSupport":
+        return BoxSupport(cliques, own["labels"], own["penalties"], own["counts"])
+    if name == "Tables":
+        ptr, shapes, starts = own["table_ptr"], own["shapes"], own["ptr"]
+        tables = [
+            own["values"][ptr[t] : ptr[t + 1]].reshape(shapes[starts[t] : starts[t + 1]])
+            for t in range(len(ptr) - 1)
+        ]
+        return Tables(cliques, tables)
+    if name == "Custom":
+        function = described["function"]
+        if function not in functions:
+            raise InvalidFile(
+                f"{path}: it uses the custom function {function!r}, which files do not hold; "
+                f"pass it as functions={{{function!r}: ...}}"
+            )
+        ptr = own["parameter_ptr"]
+        rows = [own["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
+        return Custom(cliques, functions[function], rows, name=function)
+    raise InvalidFile(f"{path}: unknown group {name!r}; the file is from a newer policrf")
+
+
+def _write(path: str | Path, header: dict[str, Any], arrays: ArrayMap) -> None:
+    text = json.dumps({"format": "policrf", "schema": SCHEMA, **header})
+    with atomic_write(path) as file:
+        np.savez_compressed(file, header=np.array(text), **arrays)  # type: ignore[arg-type]
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], ArrayMap]:
+    file = existing_file(path)
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+    except (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+        raise InvalidFile(
+            f"{path}: not a policrf model, or damaged ({type(error).__name__}); save it again"
+        ) from None
+    if not isinstance(header, dict) or header.get("format") != "policrf":
+        raise InvalidFile(f"{path}: an .npz file, but not one of policrf's")
+    if header.get("schema") != SCHEMA:
+        raise InvalidFile(
+            f"{path}: schema {header.get('schema')}, but this policrf reads {SCHEMA}; update policrf"
+        )
+    return header, arrays

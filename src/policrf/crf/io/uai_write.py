@@ -1,0 +1,65 @@
+"""Writing a CRF as a UAI MARKOV file; every potential becomes a table of exp(−energy)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.io.files import atomic_write
+from policrf.crf.model import CRF
+from policrf.crf.tabulate import tabulate_clique
+from policrf.errors import InvalidFile, TooLarge
+
+
+def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
+    """Write the model so that −Σ log factor is its energy.
+
+    Counting and custom potentials are written out as tables, which a UAI file needs; one with more
+    than `table_limit` entries is refused (the native `.npz` keeps any potential as it is). So is an
+    energy whose exp(−energy) is not a positive double, since it would read back as another one.
+    """
+    arrays = crf.arrays
+    for c in range(len(arrays.clique_kind)):
+        nodes = arrays.clique_nodes[arrays.clique_ptr[c] : arrays.clique_ptr[c + 1]]
+        size = float(np.prod(crf.cardinalities[nodes].astype(np.float64)))
+        if size > table_limit:
+            raise TooLarge(
+                f"{path}: clique {c} has {len(nodes)} nodes, a table of {size:.3g} entries; "
+                f"table_limit is {table_limit}. Save as .npz, which keeps it as it is"
+            )
+    factors = list(_factors(crf))
+    lines = ["MARKOV", str(crf.n_nodes), " ".join(map(str, crf.cardinalities)), str(len(factors))]
+    lines += [" ".join(map(str, [len(scope), *scope])) for scope, _ in factors]
+    with atomic_write(path) as file:
+        file.write(("\n".join(lines) + "\n").encode())
+        for scope, table in factors:
+            file.write(_block(path, scope, table))
+
+
+def _factors(crf: CRF) -> Iterator[tuple[list[int], FloatArray]]:
+    arrays = crf.arrays
+    for i, row in enumerate(crf.unary):
+        yield [i], row[: crf.cardinalities[i]]
+    for (i, j), weight in zip(arrays.edges.tolist(), arrays.edge_weights.tolist(), strict=True):
+        differ = np.arange(crf.cardinalities[i])[:, None] != np.arange(crf.cardinalities[j])
+        yield [i, j], weight * differ
+    for c in range(len(arrays.clique_kind)):
+        nodes: IntArray = arrays.clique_nodes[arrays.clique_ptr[c] : arrays.clique_ptr[c + 1]]
+        yield nodes.tolist(), tabulate_clique(crf, c)
+
+
+def _block(path: str | Path, scope: list[int], table: FloatArray) -> bytes:
+    with np.errstate(over="ignore", under="ignore"):
+        factor = np.exp(-table)
+    wrong = (np.isfinite(table) & ((factor == 0) | (factor < np.finfo(float).tiny))) | np.isinf(factor)
+    if wrong.any():
+        energy = table[wrong].flat[0]
+        raise InvalidFile(
+            f"{path}: exp(−energy) of {energy:.6g} over nodes {scope} is not a normal double; "
+            "scale the energies down, or save as .npz"
+        )
+    values = " ".join(map(repr, factor.reshape(-1).tolist()))
+    return f"\n{factor.size}\n{values}\n".encode()

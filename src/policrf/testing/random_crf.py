@@ -1,0 +1,110 @@
+"""Small random CRFs with every group of potentials mixed, from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.model import CRF
+from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+
+GROUPS = ("potts", "hop1", "hop2", "tables", "custom")
+
+
+def spread(labels: IntArray, parameters: FloatArray) -> float:
+    """A custom potential: `parameters[0]` for every distinct label of the clique but the first."""
+    distinct = 0
+    for i in range(len(labels)):
+        new = True
+        for j in range(i):
+            if labels[i] == labels[j]:
+                new = False
+        distinct += new
+    return float(parameters[0] * (distinct - 1))
+
+
+def random_crf(
+    seed: int,
+    *,
+    n_nodes: int = 6,
+    n_labels: int = 3,
+    groups: Collection[str] = GROUPS,
+    forbidden: float = 0.0,
+    ragged: bool = False,
+    scale: float = 1.0,
+    tree: bool = False,
+) -> CRF:
+    """A CRF of random structure and energies.
+
+    Parameters
+    ----------
+    groups: which of "potts", "hop1", "hop2", "tables", "custom" to put in.
+    forbidden: the share of labels, and of table entries, that are forbidden (+inf).
+    ragged: nodes with different numbers of labels.
+    scale: multiplies every energy.
+    tree: Potts edges form a tree.
+    """
+    rng = np.random.default_rng(seed)
+    cards = rng.integers(1, n_labels + 1, n_nodes) if ragged else np.full(n_nodes, n_labels)
+    cards[rng.integers(n_nodes)] = n_labels
+    unary = rng.normal(size=(n_nodes, n_labels)) * scale
+    unary[rng.random(unary.shape) < forbidden] = np.inf
+    unary[:, 0] = np.where(np.isinf(unary[:, 0]), 0.0, unary[:, 0])
+    unary[np.arange(n_labels) >= cards[:, None]] = np.inf
+    built: list[Potential] = []
+    for group in groups:
+        potential = _random_group(group, rng, cards, n_labels, scale, forbidden, tree)
+        if potential is not None:
+            built.append(potential)
+    return CRF(unary, *built, cardinalities=cards)
+
+
+def _random_group(
+    group: str,
+    rng: np.random.Generator,
+    cards: IntArray,
+    n_labels: int,
+    scale: float,
+    forbidden: float,
+    tree: bool,
+) -> Potential | None:
+    n_nodes = len(cards)
+    count = int(rng.integers(1, 4))
+    if group == "potts":
+        edges = _tree(rng, n_nodes) if tree else _edges(rng, n_nodes)
+        return Potts(edges, rng.random(len(edges)) * scale) if len(edges) else None
+    if group == "hop1":
+        cliques = _cliques(rng, n_nodes, count, n_nodes)
+        return BoxAgreement(cliques, rng.integers(0, n_labels, count), rng.random(count) * scale)
+    if group == "hop2":
+        cliques = _cliques(rng, n_nodes, count, n_nodes)
+        wanted = [rng.integers(0, len(clique) + 2) for clique in cliques]
+        penalties = 2 * rng.random(count) * scale
+        return BoxSupport(cliques, rng.integers(0, n_labels, count), penalties, wanted)
+    if group == "tables":
+        scopes = _cliques(rng, n_nodes, count, min(3, n_nodes))
+        tables = [rng.normal(size=cards[scope]) * scale for scope in scopes]
+        for table in tables:
+            table[rng.random(table.shape) < forbidden] = np.inf
+            table.reshape(-1)[0] = 0.0
+        return Tables(scopes, tables)
+    if group == "custom":
+        cliques = _cliques(rng, n_nodes, count, min(4, n_nodes))
+        return Custom(cliques, spread, rng.normal(size=(count, 1)) * scale)
+    raise ValueError(f"unknown group {group!r}; there are {', '.join(GROUPS)}")
+
+
+def _edges(rng: np.random.Generator, n_nodes: int) -> IntArray:
+    pairs = np.stack(np.triu_indices(n_nodes, 1), axis=1)
+    return np.asarray(pairs[rng.random(len(pairs)) < 0.5])
+
+
+def _tree(rng: np.random.Generator, n_nodes: int) -> IntArray:
+    return np.array([[rng.integers(i), i] for i in range(1, n_nodes)], np.int64).reshape(-1, 2)
+
+
+def _cliques(rng: np.random.Generator, n_nodes: int, count: int, largest: int) -> list[IntArray]:
+    sizes = rng.integers(1, largest + 1, count)
+    return [rng.permutation(n_nodes)[:size].astype(np.int64) for size in sizes]

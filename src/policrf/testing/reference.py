@@ -1,0 +1,63 @@
+"""The energy in plain Python, straight from the formulas: slow, and shared with no solver."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from policrf.crf.model import CRF
+from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+
+
+def reference_energy(crf: CRF, labels: Sequence[int]) -> float:
+    """E(y), or E_t where some labels are −1: the sum of the terms whose nodes are all labeled."""
+    values = [float(crf.unary[i, y]) for i, y in enumerate(labels) if y >= 0]
+    for group in crf.potentials:
+        values += group_terms(group, labels)
+    # fsum refuses nothing finite and loses no digits; one infinite term decides.
+    return math.inf if any(math.isinf(v) for v in values) else math.fsum(values)
+
+
+def group_terms(group: Potential, labels: Sequence[int]) -> list[float]:
+    """The value of every complete term of a group."""
+    if isinstance(group, Potts):
+        edges = zip(group.edges.tolist(), group.weights.tolist(), strict=True)
+        return [
+            w if labels[i] != labels[j] else 0.0
+            for (i, j), w in edges
+            if labels[i] >= 0 and labels[j] >= 0
+        ]
+    assert isinstance(group, BoxAgreement | BoxSupport | Tables | Custom)
+    values = []
+    for c, clique in enumerate(group.cliques):
+        members = [int(labels[i]) for i in clique]
+        if min(members) >= 0:
+            values.append(_clique_term(group, c, members))
+    return values
+
+
+def _clique_term(group: Potential, c: int, members: list[int]) -> float:
+    if isinstance(group, BoxAgreement):
+        matches = members.count(int(group.labels[c]))
+        return float(group.weights[c]) * min(matches, len(members) - matches)
+    if isinstance(group, BoxSupport):
+        matches = members.count(int(group.labels[c]))
+        return float(group.penalties[c]) if matches < group.counts[c] else 0.0
+    if isinstance(group, Tables):
+        return float(group.table(c)[tuple(members)])
+    assert isinstance(group, Custom)
+    import numpy as np
+
+    own = group.parameters[group.parameter_ptr[c] : group.parameter_ptr[c + 1]]
+    return float(group.function(np.array(members, np.int64), own))
+
+
+def all_labelings(crf: CRF) -> Iterable[tuple[int, ...]]:
+    """Every labeling, in lexicographic order."""
+    return itertools.product(*(range(card) for card in crf.cardinalities.tolist()))
+
+
+def reference_minimum(crf: CRF) -> float:
+    """The lowest energy of all labelings; only for tiny CRFs."""
+    return min(reference_energy(crf, labels) for labels in all_labelings(crf))

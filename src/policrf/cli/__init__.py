@@ -1,0 +1,75 @@
+"""The command line: `policrf COMMAND ...`, one module a command.
+
+A command module exposes `Config`, a frozen dataclass whose field docstrings are the help (or a union
+of such, for subcommands), and `run(config)`. It is imported only when its command is called, so
+`policrf --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from policrf._version import __version__
+from policrf.errors import PolicrfError, UnknownName
+
+COMMANDS = {
+    "demo": "solve scenes that come with the package; a table and a page to open",
+    "solve": "a labeling of least energy for a .uai or .npz model",
+    "bench": "measure: the energy core, the solvers, the run times",
+}
+
+USAGE_ERROR, INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the `policrf` script."""
+    sys.exit(_main(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"policrf {__version__}")
+        return 0
+    try:
+        return _run(arguments[0], arguments[1:])
+    except PolicrfError as error:
+        print(f"policrf: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("policrf: stopped", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    if name not in COMMANDS:
+        raise UnknownName(f"there is no command {name!r}; there are {', '.join(COMMANDS)}")
+    import tyro
+
+    module = import_module(f"policrf.cli.{name}")
+    config = tyro.cli(
+        module.Config,
+        prog=f"policrf {name}",
+        description=COMMANDS[name],
+        args=arguments,
+    )
+    module.run(config)
+    return 0
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [
+        "policrf: heuristics, classical solvers and proven optima for MAP inference in CRFs",
+        "",
+        "usage: policrf COMMAND [options]     (policrf COMMAND --help for the options)",
+        "",
+    ]
+    lines += [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(lines)

@@ -1,0 +1,128 @@
+"""`policrf solve MODEL --solver NAME`: one model, one solver, one labeling."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from policrf.errors import InvalidOption
+
+
+@dataclass(frozen=True)
+class Config:
+    """Find a labeling of least energy for one model."""
+
+    model: Annotated[Path, tyro.conf.Positional]
+    """A model file: UAI (.uai), or policrf's own (.npz)."""
+    solver: str = "alpha_expansion"
+    """Which solver; an unknown name lists those there are."""
+    seconds: float | None = None
+    """Stop after this many seconds with the best labeling so far."""
+    seed: int = 0
+    """Seed of everything random."""
+    initial: Path | None = None
+    """Labels to start from (.npy, one integer a node)."""
+    potentials: str = "u+p+hop1+hop2+tables+custom"
+    """Which terms to keep, joined by +."""
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = field(default=())
+    """An option of the solver as name=value; may be given several times."""
+    out: Path | None = None
+    """Write the labels here (.npy)."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+
+def run(config: Config) -> None:
+    """Solve, print, and write the labels if asked."""
+    import numpy as np
+
+    from policrf.crf.instance import Instance
+    from policrf.crf.io import read_problem
+    from policrf.crf.io.files import atomic_write
+    from policrf.crf.selection import restrict, restrict_crf
+    from policrf.solvers import SOLVERS, solve
+
+    SOLVERS.get(config.solver)
+    problem = read_problem(config.model)
+    if isinstance(problem, Instance):
+        problem = restrict(problem, config.potentials)
+        crf = problem.crf
+    else:
+        problem = crf = restrict_crf(problem, config.potentials)
+    solution = solve(
+        problem,
+        config.solver,
+        seconds=config.seconds,
+        seed=config.seed,
+        initial=_read_labels(config.initial) if config.initial else None,
+        **dict(_option(text) for text in config.option),
+    )
+    if config.out is not None:
+        with atomic_write(config.out) as file:
+            np.save(file, solution.labels)
+    report: dict[str, Any] = {
+        "model": str(config.model),
+        "solver": solution.solver,
+        "nodes": crf.n_nodes,
+        "labels": crf.n_labels,
+        "energy": solution.energy,
+        "terms": crf.terms(solution.labels),
+        "lower_bound": solution.lower_bound,
+        "optimal": solution.optimal,
+        "seconds": solution.seconds,
+        "out": str(config.out) if config.out else None,
+    }
+    if config.json:
+        # JSON has no infinities: a missing bound is null.
+        print(json.dumps(_finite(report)))
+    else:
+        _print(report)
+
+
+def _print(report: dict[str, Any]) -> None:
+    terms = "  ".join(f"{name} {value:.6g}" for name, value in report["terms"].items() if value)
+    print(f"{report['model']}: {report['nodes']} nodes, {report['labels']} labels")
+    print(f"{report['solver']}: energy {report['energy']:.9g} in {report['seconds']:.3g} s")
+    print(f"terms: {terms or 'all zero'}")
+    if report["optimal"]:
+        print("proven optimal")
+    elif math.isfinite(report["lower_bound"]):
+        print(f"lower bound {report['lower_bound']:.9g}")
+    if report["out"]:
+        print(f"labels written to {report['out']}")
+    if math.isinf(report["energy"]):
+        print("policrf: no allowed labeling was found", file=sys.stderr)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read_labels(path: Path) -> Any:
+    import numpy as np
+
+    from policrf.crf.io.files import existing_file
+    from policrf.errors import InvalidFile
+
+    try:
+        return np.load(existing_file(path), allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise InvalidFile(f"{path}: not a NumPy file; save the labels with numpy.save") from None
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InvalidOption(f"--option {text!r}: write name=value, for example iterations=50")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

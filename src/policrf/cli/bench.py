@@ -1,0 +1,102 @@
+"""`policrf bench energy|solvers`: the figures of the README and the docs, measured anew."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+if TYPE_CHECKING:
+    from policrf.evaluate.report import Table
+
+
+@dataclass(frozen=True)
+class Energy:
+    """The energy core: energies, relabels, building, compiling."""
+
+    nodes: int = 10_000
+    """Nodes of the scene to measure on."""
+    out: Path | None = None
+    """Folder for the table as Markdown, CSV and JSON."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+
+@dataclass(frozen=True)
+class Solvers:
+    """Every solver on synthetic scenes, with gaps to proven optima; resumes after a kill."""
+
+    regimes: tuple[str, ...] = ("A", "B")
+    """Presets of the scenes."""
+    sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
+    """Numbers of nodes."""
+    energies: tuple[str, ...] = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
+    """Which terms."""
+    seeds: int = 3
+    """Scenes for each cell."""
+    seconds: float = 60.0
+    """Budget of each solve."""
+    exact_seconds: float = 60.0
+    """Budget of the exact solver."""
+    exact_up_to: int = 2000
+    """Largest scene that the exact solver is tried on."""
+    solvers: tuple[str, ...] = ()
+    """Rows of the table; all if empty."""
+    peers: bool = True
+    """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
+    out: Path = Path("bench-solvers")
+    """Folder for results, Markdown, CSV and JSON."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+
+Config = (
+    Annotated[Energy, tyro.conf.subcommand("energy")]
+    | Annotated[Solvers, tyro.conf.subcommand("solvers")]
+)
+
+
+def run(config: Energy | Solvers) -> None:
+    """Measure, print, and write."""
+    if isinstance(config, Energy):
+        tables = _energy(config)
+    else:
+        tables = _solvers(config)
+    for table in tables:
+        if config.json:
+            print(json.dumps({"title": table.title, "note": table.note, "rows": table.records()}))
+        else:
+            table.show()
+
+
+def _energy(config: Energy) -> list[Table]:
+    from policrf.evaluate.bench_energy import bench_energy
+    from policrf.evaluate.report import write_tables
+
+    tables = [bench_energy(n_nodes=config.nodes)]
+    if config.out is not None:
+        write_tables(config.out, "energy", tables, config)
+    return tables
+
+
+def _solvers(config: Solvers) -> list[Table]:
+    from policrf.cli.progress import progress_bar
+    from policrf.errors import UnknownName
+    from policrf.evaluate.bench_solvers import ENTRIES, Grid, count_tasks, run_grid, tabulate
+    from policrf.evaluate.report import write_tables
+
+    for row in config.solvers:
+        if row not in ENTRIES:
+            raise UnknownName(f"--solvers: no row is called {row!r}; there are {', '.join(ENTRIES)}")
+    grid = Grid(
+        config.regimes, config.sizes, config.energies, config.seeds, config.seconds,
+        config.exact_seconds, config.exact_up_to, config.solvers or tuple(ENTRIES), config.peers,
+    )  # fmt: skip
+    with progress_bar("solving", count_tasks(grid)) as advance:
+        results = run_grid(grid, config.out, lambda result: advance(f"{result['row']} N={result['n']}"))
+    tables = tabulate(results, grid)
+    write_tables(config.out, "solvers", tables, config)
+    return tables

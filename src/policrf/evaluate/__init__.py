@@ -1,0 +1,1 @@
+"""Measuring: metrics, the solver × instance grid, benchmarks and their tables."""

@@ -1,6 +1,7 @@
 """Files: round trips, and damaged ones named in one sentence."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,11 +109,13 @@ def test_native_round_trip_is_exact(tmp_path, crf):
 def test_instance_round_trip(tmp_path):
     crf = random_crf(1, groups=("potts", "hop1", "hop2"))
     instance = pc.Instance.from_crf(crf, truth=np.ones((6, 3)), label_names="abc", source={"seed": 1})
+    instance = replace(instance, positions=np.arange(12).reshape(6, 2))
     path = tmp_path / "i.npz"
     instance.save(path)
     again = pc.Instance.load(path)
     np.testing.assert_array_equal(again.features, instance.features)
     np.testing.assert_array_equal(again.edge_weights, instance.edge_weights)
+    np.testing.assert_array_equal(again.positions, instance.positions)
     assert again.label_names == ("a", "b", "c")
     assert again.source == {"seed": 1}
     assert pc.CRF.load(path).energy([0] * 6) == crf.energy([0] * 6)

@@ -39,6 +39,8 @@ class Instance:
     feature_names: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
     """Where it came from: file, recipe, seed. Values that JSON can hold."""
+    positions: Float32Array | None = None
+    """Centre (x, y) of every node, `[N, 2]`, in any unit; pictures use it, solvers do not."""
 
     def __post_init__(self) -> None:
         n_nodes, n_labels = self.crf.n_nodes, self.crf.n_labels
@@ -66,6 +68,10 @@ class Instance:
                 raise InvalidInstance(
                     f"truth must be counts ≥ 0 of shape [{n_nodes}, {n_labels}], not {list(self.truth.shape)}"
                 )
+        if self.positions is not None:
+            cast(self, "positions", frozen(np.array(self.positions, np.float32, order="C")))
+            if self.positions.shape != (n_nodes, 2) or not np.isfinite(self.positions).all():
+                raise InvalidInstance(f"positions must be finite, of shape [{n_nodes}, 2]")
         for names, size, what in (
             (self.label_names, n_labels, "label_names"),
             (self.feature_names, self.features.shape[1], "feature_names"),

@@ -48,6 +48,8 @@ def save_instance(instance: Instance, path: str | Path) -> None:
     }
     if instance.truth is not None:
         arrays["truth"] = instance.truth
+    if instance.positions is not None:
+        arrays["positions"] = instance.positions
     _write(path, header, arrays)
 
 
@@ -67,6 +69,7 @@ def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | I
             tuple(header["label_names"]),
             tuple(header["feature_names"]),
             header["source"],
+            arrays.get("positions"),
         )
     except KeyError as error:
         raise InvalidFile(f"{path}: the field {error} is missing; save the model again") from None

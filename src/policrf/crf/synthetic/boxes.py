@@ -1,7 +1,7 @@
-"""A detector's answer to a scene: shifted boxes, missing ones, wrong labels, and boxes around nothing.
+"""A detector's answer to a scene: shifted, missing and false boxes, and wrong labels.
 
-Every box comes with a blob that its foreground is cut from, as GrabCut would cut it from an image: the
-object's own outline, moved in and out by a smooth error.
+Every box comes with a blob that its foreground is cut from, as GrabCut would cut it from an image:
+the object's own outline, moved in and out by a smooth error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from policrf.crf.checks import FloatArray
 from policrf.crf.synthetic.fields import SmoothField
-from policrf.crf.synthetic.layout import Blob, Layout, SceneObject
+from policrf.crf.synthetic.layout import Blob, BoolArray, Layout, SceneObject
 from policrf.crf.synthetic.recipe import SceneRecipe
 
 INSIDE_SHARE = 0.8
@@ -36,7 +36,7 @@ class Detection:
     offset: FloatArray
     """Where in the error field its foreground's error is read."""
 
-    def foreground(self, points: FloatArray, error: SmoothField, amount: float) -> np.ndarray:
+    def foreground(self, points: FloatArray, error: SmoothField, amount: float) -> BoolArray:
         """Mask `[n]` of the points that its foreground holds."""
         x0, y0, x1, y1 = self.box
         x, y = points[:, 0], points[:, 1]
@@ -50,7 +50,7 @@ class Detection:
 def draw_detections(
     rng: np.random.Generator, recipe: SceneRecipe, layout: Layout, n_labels: int
 ) -> tuple[Detection, ...]:
-    """Between `recipe.boxes` detections; the first small object and its holder are always among them."""
+    """As many as `recipe.boxes` allows; the first small object and its holder always have one."""
     objects = layout.objects
     first_small = next((k for k, thing in enumerate(objects) if thing.parent), None)
     kept = {first_small, objects[first_small].parent - 1} if first_small is not None else set()
@@ -60,7 +60,7 @@ def draw_detections(
         missing = rng.random() < recipe.missing_box
         if k in kept or not missing:
             found.append(_box_of(rng, recipe, thing, k + 1, n_labels))
-    found = found[:0] + sorted(found, key=lambda d: d.shows - 1 not in kept)[:most]
+    found = sorted(found, key=lambda d: d.shows - 1 not in kept)[:most]
     while len(found) < most and (len(found) < fewest or rng.random() < recipe.false_box):
         found.append(_false_box(rng, n_labels))
     return tuple(sorted(found, key=lambda d: -d.confidence))
@@ -98,7 +98,7 @@ def overlap_shares(boxes: FloatArray) -> FloatArray:
     )
 
 
-def inside_larger(boxes: FloatArray) -> np.ndarray:
+def inside_larger(boxes: FloatArray) -> BoolArray:
     """`[D]`: True for a box inside a larger one, the boxes whose quota HOP2 asks for."""
     area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
     larger = area[None, :] >= LARGER_BY * area[:, None]

@@ -7,32 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.synthetic.appearance import Appearance, draw_appearance
 from policrf.crf.synthetic.boxes import Detection, draw_detections
 from policrf.crf.synthetic.fields import SmoothField
-from policrf.crf.synthetic.layout import Layout, draw_layout
+from policrf.crf.synthetic.layout import BoolArray, Layout, draw_layout
 from policrf.crf.synthetic.recipe import SceneRecipe
-from policrf.crf.synthetic.scores import NetErrors, draw_errors
+from policrf.crf.synthetic.scores import NetErrors, draw_errors, probabilities
 
-_BACKGROUND_CONTRAST = 0.3
-"""Smallest distance between the colours of an object and of what lies behind it, camouflage apart."""
-
-
-@dataclass(frozen=True)
-class Appearance:
-    """Colours as functions of the plane: one a region, under smooth light, with a texture of its own."""
-
-    colours: FloatArray
-    """`[R, 3]`, in [0, 1]."""
-    light: SmoothField
-    texture: SmoothField
-
-    def __call__(self, points: FloatArray, region: IntArray, amplitude: float) -> FloatArray:
-        """Colours `[n, 3]` of points whose regions are given, without pixel noise."""
-        base = self.colours[region]
-        # Each region reads the texture at its own scale and place.
-        scale = 1.0 + 0.6 * region[:, None]
-        texture = amplitude * self.texture(points * scale + 3.0 * region[:, None])
-        return np.asarray(base * (1.0 + 0.12 * self.light(points))[:, None] + texture[:, None])
+# What stands for an area of the scene: its centre and four points around it, in units of its side.
+SAMPLES = np.asarray([[0.0, 0.0], [0.25, 0.25], [-0.25, 0.25], [0.25, -0.25], [-0.25, -0.25]])
 
 
 @dataclass(frozen=True)
@@ -48,6 +31,17 @@ class Description:
     foreground_error: SmoothField
     appearance: Appearance
 
+    def foreground(self, detection: Detection, points: FloatArray) -> BoolArray:
+        """Mask `[n]` of the points that belong to a box's foreground, errors included."""
+        return detection.foreground(points, self.foreground_error, self.recipe.foreground_error)
+
+    def net(self, points: FloatArray, side: float, rng: np.random.Generator) -> FloatArray:
+        """The net's distribution `[n, L]` over areas of the given side around points `[n, 2]`."""
+        seen = self.errors.seen_points(points, self.recipe)
+        labels = self.layout.region_labels[self.layout.seen_regions(sampled(seen, side))]
+        shares = label_counts(labels, np.ones(len(labels), np.bool_), self.n_labels) / len(SAMPLES)
+        return probabilities(points, shares, self.errors, self.recipe, rng)
+
 
 def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:
     """Draw a scene. Each part has its own stream, so that one can change without the others."""
@@ -56,20 +50,20 @@ def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:
     errors = draw_errors(streams[1], recipe, layout, n_labels)
     detections = draw_detections(streams[2], recipe, layout, n_labels)
     foreground_error = SmoothField.draw(streams[2], 0.06)
-    appearance = _draw_appearance(streams[3], recipe, layout)
+    appearance = draw_appearance(streams[3], recipe, layout)
     return Description(
         recipe, seed, n_labels, layout, errors, detections, foreground_error, appearance
     )
 
 
-def _draw_appearance(rng: np.random.Generator, recipe: SceneRecipe, layout: Layout) -> Appearance:
-    colours = [rng.uniform(0.3, 0.7, 3)]
-    for thing in layout.objects:
-        behind = colours[thing.parent]
-        if rng.random() < recipe.camouflage:
-            colours.append(np.clip(behind + rng.normal(0.0, 0.05, 3), 0.05, 0.95))
-            continue
-        candidates = rng.uniform(0.05, 0.95, (16, 3))
-        far = np.linalg.norm(candidates - behind, axis=1) >= _BACKGROUND_CONTRAST
-        colours.append(candidates[int(np.argmax(far))])
-    return Appearance(np.stack(colours), SmoothField.draw(rng, 0.5), SmoothField.draw(rng, 0.06))
+def sampled(points: FloatArray, side: float) -> FloatArray:
+    """`[5 n, 2]`: the points that stand for an area around each point, area by area."""
+    return np.asarray((points[:, None, :] + side * SAMPLES).reshape(-1, 2))
+
+
+def label_counts(labels: IntArray, keep: BoolArray, n_labels: int) -> IntArray:
+    """`[n, L]`: how many of the five samples of each area are kept and have each label."""
+    n_areas = len(labels) // len(SAMPLES)
+    area = np.repeat(np.arange(n_areas), len(SAMPLES))
+    codes = (area * n_labels + labels)[keep]
+    return np.bincount(codes, minlength=n_areas * n_labels).reshape(n_areas, n_labels)

@@ -1,8 +1,8 @@
 """Node features b_i, F = 4L + 1 (85 for 21 labels): appendix "Implementation details".
 
-The unary distribution (L), its entropy (1), and for each label: the confidence of the best box of that
-label on the node; the mean unary distribution of the node's best box; the overlap · confidence of other
-boxes with that box.
+The unary distribution (L), its entropy (1), and for each label: the confidence of the best box of
+that label on the node; the mean unary distribution of the node's best box; the overlap · confidence
+of other boxes with that box.
 """
 
 from __future__ import annotations

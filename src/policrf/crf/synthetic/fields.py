@@ -2,6 +2,8 @@
 
 A sum of K random cosines, h(x) = √(2/K) Σ_k cos(ω_k · x + φ_k) with ω_k ~ N(0, ℓ⁻² I), has mean 0,
 variance 1 and correlation exp(−|x − x'|² / 2ℓ²) (random Fourier features of the Gaussian kernel).
+Its mean over a Gaussian window of width s is the same sum with each wave damped by
+exp(−|ω_k|² s² / 2).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from policrf.crf.checks import FloatArray
 
-N_WAVES = 24
+N_WAVES = 16
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,18 @@ class SmoothField:
     """φ, `[K]`."""
 
     @staticmethod
-    def draw(rng: np.random.Generator, length: float) -> SmoothField:
-        """A field of correlation length ℓ."""
-        return SmoothField(
-            rng.normal(0.0, 1.0 / length, (2, N_WAVES)), rng.uniform(0.0, 2 * np.pi, N_WAVES)
-        )
+    def draw(rng: np.random.Generator, length: float, stripes: float = 1.0) -> SmoothField:
+        """A field of correlation length ℓ, `stripes` times as long in one random direction."""
+        frequencies = rng.normal(0.0, 1.0 / length, (2, N_WAVES))
+        frequencies[0] /= stripes
+        angle = rng.uniform(0.0, np.pi)
+        turn = np.asarray([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        return SmoothField(turn @ frequencies, rng.uniform(0.0, 2 * np.pi, N_WAVES))
 
-    def __call__(self, points: FloatArray) -> FloatArray:
-        """h at points `[n, 2]` → `[n]`."""
-        waves = np.cos(points @ self.frequencies + self.phases)
-        return np.asarray(waves.sum(axis=1) * np.sqrt(2.0 / N_WAVES))
+    def __call__(self, points: FloatArray, window: float = 0.0) -> FloatArray:
+        """h at points `[n, 2]` → `[n]`, or its mean over a window of that width around them."""
+        damping = np.exp(-0.5 * window**2 * (self.frequencies**2).sum(axis=0))
+        waves = points @ self.frequencies
+        waves += self.phases
+        np.cos(waves, out=waves)
+        return np.asarray(waves @ (np.sqrt(2.0 / N_WAVES) * damping))

@@ -1,4 +1,4 @@
-"""A planar graph like that of superpixels: a jittered lattice of N points and its Delaunay edges."""
+"""A planar graph like that of superpixels: a jittered lattice of N points, Delaunay edges."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.instance import Float32Array
 
 _JITTER = 0.35
 """Largest displacement of a point, in cells of the lattice."""
 _LONGEST = 2.5
-"""Longest edge kept, in cells. Neighbours in the lattice are at most 1.9 apart, so that the edges of the
-minimum spanning tree, all of them Delaunay edges, stay: the graph is connected."""
+"""Longest edge kept, in cells. Neighbours in the lattice are at most 2.2 apart, so that the edges
+of the minimum spanning tree, all of them Delaunay edges, stay: the graph is connected."""
 
 
 def lattice_points(rng: np.random.Generator, n_nodes: int) -> FloatArray:
@@ -39,11 +40,11 @@ def planar_edges(points: FloatArray) -> IntArray:
 
 def softmax_weights(
     edges: IntArray, similarity: FloatArray, n_nodes: int, temperature: float
-) -> FloatArray:
+) -> Float32Array:
     """w(i, j) `[M, 2]`: a softmax of the similarities `[M]` over each node's neighbours.
 
     Similarities are at most 1, so that the exponentials need no shift.
     """
     strength = np.exp((similarity - 1.0) / temperature)
     total = np.bincount(edges.ravel(), np.repeat(strength, 2), n_nodes)
-    return np.asarray(strength[:, None] / total[edges])
+    return np.asarray(strength[:, None] / total[edges], np.float32)

@@ -1,7 +1,7 @@
 """What a scene shows: objects on a background, small ones inside larger ones, and void regions.
 
-Everything is a function of a point of the unit square (x to the right, y down), so that the fast scene
-(a few points a node) and the rendered one (a point a pixel) discretise the same description.
+Everything is a function of a point of the unit square (x to the right, y down), so that the fast
+scene (a few points a node) and the rendered one (a point a pixel) discretise the same description.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.synthetic.recipe import SceneRecipe
+
+BoolArray = NDArray[np.bool_]
 
 _HARMONICS = np.arange(2, 5)
 
@@ -48,6 +51,14 @@ class Blob:
         across = (cosine * dy - sine * dx) * (self.stretch / self.radius)
         return np.asarray(np.hypot(along, across) - self._reach(np.arctan2(across, along)))
 
+    def near(self, points: FloatArray, margin: float = 0.0) -> IntArray:
+        """The points that may be inside, or within `margin` of the outline."""
+        reach = self.radius * self.stretch * (1.0 + self.amplitudes.sum())
+        # A level of margin / radius is, along the longer axis, stretch · margin away.
+        reach += self.stretch * margin
+        dx, dy = points[:, 0] - self.centre[0], points[:, 1] - self.centre[1]
+        return np.flatnonzero(dx * dx + dy * dy <= reach * reach)
+
     def outline(self, count: int = 48) -> FloatArray:
         """`[count, 2]` points of the outline."""
         theta = np.linspace(0.0, 2 * np.pi, count, endpoint=False)
@@ -83,7 +94,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Layout:
-    """The objects of a scene, back to front. Region 0 is the background, region k is object k − 1."""
+    """The objects, back to front. Region 0 is the background, region k is object k − 1."""
 
     objects: tuple[SceneObject, ...]
     void: tuple[Blob, ...]
@@ -95,17 +106,19 @@ class Layout:
         """The true label of every region."""
         return np.asarray([0, *(thing.label for thing in self.objects)], np.int64)
 
-    def paint(self, points: FloatArray) -> tuple[IntArray, np.ndarray]:
+    def paint(self, points: FloatArray) -> tuple[IntArray, BoolArray]:
         """Region `[n]` and void mask `[n]` of points `[n, 2]`."""
         region = np.zeros(len(points), np.int64)
         void = np.zeros(len(points), np.bool_)
         for number, thing in enumerate(self.objects, start=1):
-            distance = thing.blob.level(points) * thing.blob.radius
-            region[distance < 0] = number
-            void[distance < -self.void_band] = False
-            void[np.abs(distance) <= self.void_band] = True
+            near = thing.blob.near(points, self.void_band)
+            distance = thing.blob.level(points[near]) * thing.blob.radius
+            region[near[distance < 0]] = number
+            void[near[distance < -self.void_band]] = False
+            void[near[np.abs(distance) <= self.void_band]] = True
         for blob in self.void:
-            void |= blob.level(points) < 0
+            near = blob.near(points)
+            void[near[blob.level(points[near]) < 0]] = True
         return region, void
 
     def seen_regions(self, points: FloatArray) -> IntArray:
@@ -113,7 +126,8 @@ class Layout:
         region = np.zeros(len(points), np.int64)
         for number, thing in enumerate(self.objects, start=1):
             if not thing.missed:
-                region[thing.blob.level(points) < 0] = number
+                near = thing.blob.near(points)
+                region[near[thing.blob.level(points[near]) < 0]] = number
         return region
 
 

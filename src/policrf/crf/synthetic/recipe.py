@@ -40,13 +40,13 @@ class SceneRecipe:
     patch_length: float = 0.14
     """Correlation length of the score errors."""
     patch_slope: float = 3.0
-    """Margin (in logits) gained per standard deviation of the error field; at most `patch_margin`."""
+    """Margin (in logits) per standard deviation of the error field; at most `patch_margin`."""
     patch_margin: float = 4.0
     node_noise: float = 1.0
     """Standard deviation of the margin from node to node."""
-    boundary_shift: float = 0.02
+    boundary_shift: float = 0.015
     """Standard deviation of the displacement of object boundaries in the scores."""
-    missed_small: float = 0.35
+    missed_small: float = 0.2
     """Probability that the scores do not see a small object at all."""
 
     camouflage: float = 0.15
@@ -65,9 +65,9 @@ class SceneRecipe:
     """Fewest and most detections."""
     missing_box: float = 0.15
     """Probability that an object has no box."""
-    false_box: float = 0.6
+    false_box: float = 0.4
     """Probability that a further box shows nothing."""
-    wrong_box_label: float = 0.1
+    wrong_box_label: float = 0.06
     box_jitter: float = 0.06
     """Standard deviation of a box's sides as a fraction of its size."""
     foreground_error: float = 0.2
@@ -77,7 +77,7 @@ class SceneRecipe:
     """Half the width of the void band along object boundaries."""
     void_patch: float = 0.5
     """Probability of a small region without truth."""
-    mixed_pixels: int = 100
+    node_pixels: int = 100
     """Mean number of pixels of a node."""
 
     pairwise_weight: float = 1.0
@@ -102,7 +102,10 @@ PRESETS: dict[str, SceneRecipe] = {
         confidence=4.5,
         patch_margin=3.0,
         node_noise=1.6,
+        boundary_shift=0.02,
         missed_small=0.8,
+        false_box=0.6,
+        wrong_box_label=0.1,
         agreement_weight=0.5,
         support_penalty=0.3,
     ),

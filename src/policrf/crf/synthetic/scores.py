@@ -1,12 +1,12 @@
 """The scores of an imperfect net: errors in patches, missed small objects, shifted boundaries.
 
-At a point x the net sees label s(x): the scene's label at x + a smooth displacement, without the small
-objects that it misses. A distractor d(x), constant over large cells, competes with s(x); the net's
-margin between the two is
+At a point x the net sees label s(x): the scene's label at x + a smooth displacement, without the
+small objects that it misses. A distractor d(x), constant over large cells, competes with s(x); the
+net's margin between the two is
 
     m(x) = clip(slope · (τ − h(x)), −M, M) + noise,    logit s = κ + m/2,    logit d = κ − m/2
 
-with h a smooth field, so that wrong labels win in patches, timidly at their border and firmly inside.
+with h a smooth field, so that wrong labels win in patches, timidly at their border, firmly inside.
 τ is set for every scene such that the expected fraction of right labels is the recipe's.
 """
 
@@ -22,7 +22,7 @@ from policrf.crf.synthetic.fields import SmoothField
 from policrf.crf.synthetic.layout import Layout
 from policrf.crf.synthetic.recipe import SceneRecipe
 
-_REFERENCE_SIDE = 40
+_REFERENCE_SIDE = 24
 """Points a side of the grid on which τ is set; it does not depend on the size of the scene."""
 
 
@@ -49,7 +49,7 @@ class NetErrors:
         """The competing label of every point `[n]`, never the seen one."""
         gaps = ((points[:, None, :] - self.sites[None]) ** 2).sum(axis=2)
         first, second = self.site_labels[np.argmin(gaps, axis=1)].T
-        return np.where(first == seen, second, first)
+        return np.asarray(np.where(first == seen, second, first))
 
     def margins(self, points: FloatArray, recipe: SceneRecipe) -> FloatArray:
         """m(x) without its noise, `[n]`."""
@@ -83,8 +83,8 @@ def _threshold(errors: NetErrors, recipe: SceneRecipe, layout: Layout, accuracy:
     """τ for which the expected accuracy on the reference grid is the wanted one, by bisection."""
     side = (np.arange(_REFERENCE_SIDE) + 0.5) / _REFERENCE_SIDE
     points = np.stack(np.meshgrid(side, side), axis=2).reshape(-1, 2)
-    region, void = layout.paint(points)
-    points, true = points[~void], layout.region_labels[region[~void]]
+    # Void points count too: most nodes they belong to have a true label.
+    true = layout.region_labels[layout.paint(points)[0]]
     seen = layout.region_labels[layout.seen_regions(errors.seen_points(points, recipe))]
     heights = errors.field(points)
     seen_right = seen == true
@@ -117,11 +117,17 @@ def probabilities(
     n_points, n_labels = seen_shares.shape
     margin = errors.margins(points, recipe) + rng.normal(0.0, recipe.node_noise, n_points)
     seen = np.argmax(seen_shares, axis=1)
+    largest = np.log(np.max(seen_shares, axis=1))
     other = errors.distractors(points, seen)
     logits = rng.standard_normal((n_points, n_labels)) * recipe.label_noise
-    logits += (recipe.confidence + 0.5 * margin)[:, None] * seen_shares
+    node, label = np.nonzero(seen_shares)
+    logits[node, label] = (recipe.confidence + 0.5 * margin)[node] + np.log(
+        seen_shares[node, label]
+    )
     rows = np.arange(n_points)
-    logits[rows, other] = np.maximum(logits[rows, other], recipe.confidence - 0.5 * margin)
+    logits[rows, other] = np.maximum(
+        logits[rows, other], recipe.confidence - 0.5 * margin + largest
+    )
     logits -= logits.max(axis=1, keepdims=True)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)

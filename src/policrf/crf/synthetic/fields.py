@@ -15,6 +15,8 @@ import numpy as np
 from policrf.crf.checks import FloatArray
 
 N_WAVES = 16
+_CHUNK = 16_384
+"""Points evaluated at a time, so that memory does not grow with the image."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,11 @@ class SmoothField:
     def __call__(self, points: FloatArray, window: float = 0.0) -> FloatArray:
         """h at points `[n, 2]` → `[n]`, or its mean over a window of that width around them."""
         damping = np.exp(-0.5 * window**2 * (self.frequencies**2).sum(axis=0))
-        waves = points @ self.frequencies
-        waves += self.phases
-        np.cos(waves, out=waves)
-        return np.asarray(waves @ (np.sqrt(2.0 / N_WAVES) * damping))
+        weights = np.sqrt(2.0 / N_WAVES) * damping
+        out = np.empty(len(points))
+        for start in range(0, len(points), _CHUNK):
+            waves = points[start : start + _CHUNK] @ self.frequencies
+            waves += self.phases
+            np.cos(waves, out=waves)
+            out[start : start + _CHUNK] = waves @ weights
+        return out

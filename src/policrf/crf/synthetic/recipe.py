@@ -30,7 +30,7 @@ class SceneRecipe:
     small_objects: tuple[int, int] = (1, 2)
     """Fewest and most objects that lie inside a larger one."""
     large_radius: tuple[float, float] = (0.17, 0.27)
-    small_share: tuple[float, float] = (0.38, 0.55)
+    small_share: tuple[float, float] = (0.35, 0.5)
     """Radius of a small object as a fraction of the radius of the object that holds it."""
 
     confidence: float = 5.5
@@ -44,6 +44,8 @@ class SceneRecipe:
     patch_margin: float = 4.0
     node_noise: float = 1.0
     """Standard deviation of the margin from node to node."""
+    stray: float = 0.3
+    """Probability that a node's competing label is a random one, not that of its patch."""
     boundary_shift: float = 0.015
     """Standard deviation of the displacement of object boundaries in the scores."""
     missed_small: float = 0.2
@@ -99,11 +101,13 @@ PRESETS: dict[str, SceneRecipe] = {
     "B": SceneRecipe(
         "B",
         accuracy=0.50,
-        confidence=4.5,
-        patch_margin=3.0,
-        node_noise=1.6,
+        small_objects=(2, 3),
+        confidence=6.0,
+        patch_slope=2.0,
+        patch_margin=2.0,
+        stray=0.2,
         boundary_shift=0.02,
-        missed_small=0.8,
+        missed_small=0.9,
         false_box=0.6,
         wrong_box_label=0.1,
         agreement_weight=0.5,

@@ -147,7 +147,7 @@ def _potentials(
         weights = [recipe.agreement_weight * d.confidence for d in detections]
         out.append(BoxAgreement(cliques, [d.label for d in detections], weights))
     if "hop2" in groups and detections:
-        special = np.flatnonzero(inside_larger(np.stack([d.box for d in detections])))
+        special = _with_quota(scene, cliques)
         chosen = [cliques[b] for b in special]
         out.append(
             BoxSupport(
@@ -158,3 +158,18 @@ def _potentials(
             )
         )
     return out
+
+
+def _with_quota(scene: Description, cliques: list[IntArray]) -> list[int]:
+    """The boxes inside a larger one, but for those whose quota contradicts a more confident box's.
+
+    Each quota can be met by nodes that no earlier box of another label has: so all can be at once.
+    """
+    boxes: list[int] = []
+    for b in np.flatnonzero(inside_larger(np.stack([d.box for d in scene.detections]))).tolist():
+        label = scene.detections[b].label
+        taken = [cliques[a] for a in boxes if scene.detections[a].label != label]
+        free = np.setdiff1d(cliques[b], np.concatenate(taken)) if taken else cliques[b]
+        if len(free) >= len(cliques[b]) / scene.recipe.support_divisor:
+            boxes.append(b)
+    return boxes

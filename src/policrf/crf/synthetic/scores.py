@@ -25,6 +25,9 @@ from policrf.crf.synthetic.recipe import SceneRecipe
 _REFERENCE_SIDE = 24
 """Points a side of the grid on which τ is set; it does not depend on the size of the scene."""
 
+_BEND = 0.06
+"""Displacement of the borders between distractors, per unit of the shift fields."""
+
 
 @dataclass(frozen=True)
 class NetErrors:
@@ -42,14 +45,17 @@ class NetErrors:
 
     def seen_points(self, points: FloatArray, recipe: SceneRecipe) -> FloatArray:
         """Where the net takes each point to be, `[n, 2]`."""
-        shift = np.stack([self.shift_x(points), self.shift_y(points)], axis=1)
-        return points + recipe.boundary_shift * shift
+        return points + recipe.boundary_shift * self._shift(points)
 
     def distractors(self, points: FloatArray, seen: IntArray) -> IntArray:
         """The competing label of every point `[n]`, never the seen one."""
-        gaps = ((points[:, None, :] - self.sites[None]) ** 2).sum(axis=2)
+        bent = points + _BEND * self._shift(points)
+        gaps = ((bent[:, None, :] - self.sites[None]) ** 2).sum(axis=2)
         first, second = self.site_labels[np.argmin(gaps, axis=1)].T
         return np.asarray(np.where(first == seen, second, first))
+
+    def _shift(self, points: FloatArray) -> FloatArray:
+        return np.stack([self.shift_x(points), self.shift_y(points)], axis=1)
 
     def margins(self, points: FloatArray, recipe: SceneRecipe) -> FloatArray:
         """m(x) without its noise, `[n]`."""
@@ -119,6 +125,8 @@ def probabilities(
     seen = np.argmax(seen_shares, axis=1)
     largest = np.log(np.max(seen_shares, axis=1))
     other = errors.distractors(points, seen)
+    strays = np.flatnonzero(rng.random(n_points) < recipe.stray)
+    other[strays] = (seen[strays] + rng.integers(1, n_labels, len(strays))) % n_labels
     logits = rng.standard_normal((n_points, n_labels)) * recipe.label_noise
     node, label = np.nonzero(seen_shares)
     logits[node, label] = (recipe.confidence + 0.5 * margin)[node] + np.log(

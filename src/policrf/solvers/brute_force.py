@@ -19,7 +19,9 @@ from policrf.crf.energy import State, assign, energy_terms, load_labels, new_sta
 from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge
 from policrf.solvers.run import Run
 
-STEPS = 1 << 14  # labelings a kernel call visits; its state is rebuilt after, so rounding cannot add up
+STEPS = (
+    1 << 14
+)  # labelings a kernel call visits; its state is rebuilt after, so rounding cannot add up
 PYTHON_STEPS = 1 << 8  # with Custom terms, which may be slow Python functions
 
 
@@ -51,7 +53,7 @@ def brute_force(run: Run, *, limit: int = 2**22) -> None:
         )
     arrays = run.crf.arrays
     state = new_state(arrays)
-    odometer, labels = _start(allowed)
+    odometer, labels = start_odometer(allowed)
     best, best_labels = np.array([np.inf, 0.0]), labels.copy()
     steps = PYTHON_STEPS if (arrays.clique_address != 0).any() else STEPS
     visited, done = 0, False
@@ -72,7 +74,8 @@ def brute_force(run: Run, *, limit: int = 2**22) -> None:
     run.info["labelings"] = visited
 
 
-def _start(allowed: IntArray) -> tuple[Odometer, IntArray]:
+def start_odometer(allowed: IntArray) -> tuple[Odometer, IntArray]:
+    """The first labeling of the mask `allowed` [N, L], and the odometer that stands at it."""
     counts = allowed.sum(axis=1)
     nodes = np.flatnonzero(counts > 1)
     choices = np.argsort(~allowed[nodes], axis=1, kind="stable")

@@ -1,6 +1,6 @@
-"""Install the built wheel into an empty environment and run the README's first Python example there.
+"""Install the built wheel into an empty environment and run the README's first example there.
 
-Also holds what a plain install promises: no torch, no cv2, no skimage, a help text in under a second.
+Also holds what a plain install promises: no torch, no cv2, no skimage, help in under a second.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ def main() -> None:
         example = first_example((ROOT / "README.md").read_text())
         print(f"README example:\n{example}")
         run(python, "-c", example, cwd=work)
-        forbid = "import sys, policrf; policrf.CRF; bad = {'torch', 'cv2', 'skimage', 'numba'} & set(sys.modules)"
-        run(python, "-c", f"{forbid}; sys.exit(f'import policrf loads {{bad}}' if bad else 0)")
-        missing = "import importlib.util as u, sys; sys.exit('torch' if u.find_spec('torch') else 0)"
+        heavy = "{'torch', 'cv2', 'skimage', 'numba'}"
+        loads = f"import sys, policrf; policrf.CRF; bad = {heavy} & set(sys.modules)"
+        run(python, "-c", f"{loads}; sys.exit(f'import policrf loads {{bad}}' if bad else 0)")
+        missing = (
+            "import importlib.util as u, sys; sys.exit('torch' if u.find_spec('torch') else 0)"
+        )
         run(python, "-c", missing)
         best = min(timed(work / "env/bin/policrf", "--help") for _ in range(3))
         print(f"policrf --help: {best:.2f} s")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from policrf._version import __version__
+from policrf._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance as Instance
@@ -47,7 +47,7 @@ _PUBLIC = {
     "write_uai": "policrf.crf.io.uai",
 }
 
-__all__ = sorted([*_PUBLIC, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_PUBLIC, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,8 @@
 """The one place that touches numba: how kernels are compiled, cached and announced.
 
 Kernels are cached on disk beside their source (or in the user's cache folder where that cannot be
-written). numba notices a changed source file, but not a changed file whose kernels are *called* from
-another one: after editing a shared kernel, run `make clean-kernels`.
+written). numba notices a changed source file, but not a changed file whose kernels are *called*
+from another one: after editing a shared kernel, run `make clean-kernels`.
 """
 
 from __future__ import annotations
@@ -42,15 +42,20 @@ event.register("numba:compile", _Announce())
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba: cached on disk, releasing the GIL, IEEE division."""
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function)
+    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(
+        function
+    )
     return decorated
 
 
 def leaf(function: Function) -> Function:
     """Like `kernel`, for a function that allocates no array and returns none.
 
-    numba counts references to every array that a call passes: with a NamedTuple of 20 arrays that is
-    0.1 µs a call, far more than most of these functions take. A leaf is compiled without counting.
+    numba counts references to every array that a call passes: with a NamedTuple of 20 arrays that
+    is 0.1 µs a call, far more than most of these functions take. A leaf is compiled without
+    counting.
     """
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(
+        function
+    )
     return decorated

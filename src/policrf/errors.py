@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PolicrfError(Exception):
-    """Base of every error a user of policrf can cause; the command line turns it into exit code 2."""
+    """Base of every error a user can cause; the command line turns it into exit code 2."""
 
 
 class InvalidPotential(PolicrfError, ValueError):

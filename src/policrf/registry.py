@@ -11,7 +11,7 @@ from policrf.errors import UnknownName
 
 
 class Registry:
-    """Lazily imported objects by name; "package.module:attribute" strings cost nothing until used."""
+    """Lazily imported objects by name; "module:attribute" strings cost nothing until used."""
 
     def __init__(self, kind: str, builtin: dict[str, str]) -> None:
         self.kind = kind

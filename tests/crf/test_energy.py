@@ -44,7 +44,9 @@ def test_partial_energies_sum_to_the_energy_along_any_order(data, crf):
     order = data.draw(st.permutations(range(crf.n_nodes)))
     walk = crf.labeling()
     added = [walk.assign(node, labels[node]) for node in order]
-    assert close(math.fsum(added) if np.isfinite(added).all() else math.inf, crf.energy(labels), size_of(crf))
+    assert close(
+        math.fsum(added) if np.isfinite(added).all() else math.inf, crf.energy(labels), size_of(crf)
+    )
     assert close(walk.energy, crf.energy(labels), size_of(crf))
     for node in data.draw(st.permutations(range(crf.n_nodes))):
         walk.unassign(node)
@@ -67,7 +69,9 @@ def test_label_costs_equal_energy_differences(data, crf):
             assert costs[label] == np.inf
             continue
         labels[node] = label
-        np.testing.assert_allclose(crf.label_costs(labels, node), costs, rtol=1e-9, atol=1e-9 * size_of(crf))
+        np.testing.assert_allclose(
+            crf.label_costs(labels, node), costs, rtol=1e-9, atol=1e-9 * size_of(crf)
+        )
         if np.isfinite(without):
             assert close(crf.partial_energy(labels) - without, costs[label], size_of(crf))
 
@@ -124,7 +128,10 @@ def test_box_support_counts_strictly_below():
 def test_compiled_and_plain_custom_functions_agree():
     crf = random_crf(11, n_nodes=8, groups=("custom",))
     (group,) = crf.potentials
-    rows = [group.parameters[a:b] for a, b in zip(group.parameter_ptr, group.parameter_ptr[1:], strict=False)]
+    rows = [
+        group.parameters[a:b]
+        for a, b in zip(group.parameter_ptr, group.parameter_ptr[1:], strict=False)
+    ]
     fast = crf.with_potentials(pc.Custom(group.cliques, numba.njit(spread), rows))
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -146,8 +153,6 @@ def test_a_failing_custom_function_is_an_error_not_an_energy(function):
     with pytest.raises(CustomPotentialFailed):
         crf.energy([1, 0])
     assert crf.energy([0, 0]) == 0.0
-
-
 
 
 def test_terms_are_named_and_add_up():

@@ -19,7 +19,9 @@ from policrf.testing.strategies import crfs
 DATA = Path(__file__).resolve().parents[2] / "../shared/data/uai"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.integers(0, 10**6), st.booleans())
 def test_uai_round_trip_keeps_every_energy(tmp_path, seed, ragged):
     crf = random_crf(seed, n_nodes=4, ragged=ragged, forbidden=0.15)
@@ -95,7 +97,9 @@ def test_write_refuses_what_would_read_back_as_something_else(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(crf=crfs(max_nodes=5, max_labels=3))
 def test_native_round_trip_is_exact(tmp_path, crf):
     path = tmp_path / "model.npz"
@@ -108,7 +112,9 @@ def test_native_round_trip_is_exact(tmp_path, crf):
 
 def test_instance_round_trip(tmp_path):
     crf = random_crf(1, groups=("potts", "hop1", "hop2"))
-    instance = pc.Instance.from_crf(crf, truth=np.ones((6, 3)), label_names="abc", source={"seed": 1})
+    instance = pc.Instance.from_crf(
+        crf, truth=np.ones((6, 3)), label_names="abc", source={"seed": 1}
+    )
     instance = replace(instance, positions=np.arange(12).reshape(6, 2))
     path = tmp_path / "i.npz"
     instance.save(path)

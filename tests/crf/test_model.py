@@ -40,14 +40,26 @@ NAN, INF = float("nan"), float("inf")
         (lambda: pc.BoxAgreement([[0, 1]], [0, 1], 1.0), "BoxAgreement: labels has shape"),
         (lambda: pc.BoxAgreement([[0, 1]], [0], [-1.0]), r"BoxAgreement: weights\[0\] is -1.0"),
         (lambda: pc.BoxAgreement(3, [0], [1.0]), "cliques must be a sequence"),
-        (lambda: pc.CRF(UNARY, pc.BoxAgreement([[0], [1, 9]], [0, 1], 1.0)), "clique 1 names node 9"),
-        (lambda: pc.CRF(UNARY, pc.BoxAgreement([[0]], [3], 1.0)), r"labels\[0\] is 3, outside 0 … 2"),
+        (
+            lambda: pc.CRF(UNARY, pc.BoxAgreement([[0], [1, 9]], [0, 1], 1.0)),
+            "clique 1 names node 9",
+        ),
+        (
+            lambda: pc.CRF(UNARY, pc.BoxAgreement([[0]], [3], 1.0)),
+            r"labels\[0\] is 3, outside 0 … 2",
+        ),
         (lambda: pc.BoxSupport([[0, 1]], [0], NAN, 1), r"BoxSupport: penalties\[0\] is nan"),
         (lambda: pc.BoxSupport([[0, 1]], [0], 1.0, [-1]), r"BoxSupport: counts\[0\] is -1.0"),
         (lambda: pc.Tables([[0, 1]], [np.zeros(3)]), "Tables: table 0 has 1 axes"),
-        (lambda: pc.Tables([[0, 1]], np.zeros((2, 3, 3))), r"tables of shape \(2, 3, 3\) for 1 scopes"),
+        (
+            lambda: pc.Tables([[0, 1]], np.zeros((2, 3, 3))),
+            r"tables of shape \(2, 3, 3\) for 1 scopes",
+        ),
         (lambda: pc.Tables([[0]], [[0.0, NAN, 0.0]]), r"Tables: table 0 at \[1\] is nan"),
-        (lambda: pc.CRF(UNARY, pc.Tables([[0, 1]], np.zeros((1, 3, 2)))), r"table 0 has shape \(3, 2\)"),
+        (
+            lambda: pc.CRF(UNARY, pc.Tables([[0, 1]], np.zeros((1, 3, 2)))),
+            r"table 0 has shape \(3, 2\)",
+        ),
         (lambda: pc.Custom([[0]], 3), "Custom: function must be callable"),
         (lambda: pc.Custom([[0], [1]], max, [[1.0]]), "parameters for 1 cliques, but there are 2"),
         (lambda: pc.Custom([[0]], max, [[NAN]]), r"Custom: parameters\[0\] is nan"),
@@ -160,7 +172,9 @@ def test_an_instance_that_does_not_fit_is_refused():
 
 def test_true_labels_are_majorities_and_void_is_marked():
     counts = [[3, 0, 1], [0, 0, 0], [1, 5, 5], [0, 0, 2]]
-    instance = pc.Instance(pc.CRF(UNARY), np.zeros((4, 1)), np.zeros((0, 2)), np.zeros((0, 2)), counts)
+    instance = pc.Instance(
+        pc.CRF(UNARY), np.zeros((4, 1)), np.zeros((0, 2)), np.zeros((0, 2)), counts
+    )
     assert instance.true_labels.tolist() == [0, -1, 1, 2]
 
 

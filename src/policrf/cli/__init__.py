@@ -1,8 +1,8 @@
 """The command line: `policrf COMMAND ...`, one module a command.
 
-A command module exposes `Config`, a frozen dataclass whose field docstrings are the help (or a union
-of such, for subcommands), and `run(config)`. It is imported only when its command is called, so
-`policrf --help` answers at once.
+A command module exposes `Config`, a frozen dataclass whose field docstrings are the help (or a
+union of such, for subcommands), and `run(config)`. It is imported only when its command is called,
+so `policrf --help` answers at once.
 """
 
 from __future__ import annotations

@@ -90,13 +90,17 @@ def _solvers(config: Solvers) -> list[Table]:
 
     for row in config.solvers:
         if row not in ENTRIES:
-            raise UnknownName(f"--solvers: no row is called {row!r}; there are {', '.join(ENTRIES)}")
+            raise UnknownName(
+                f"--solvers: no row is called {row!r}; there are {', '.join(ENTRIES)}"
+            )
     grid = Grid(
         config.regimes, config.sizes, config.energies, config.seeds, config.seconds,
         config.exact_seconds, config.exact_up_to, config.solvers or tuple(ENTRIES), config.peers,
     )  # fmt: skip
     with progress_bar("solving", count_tasks(grid)) as advance:
-        results = run_grid(grid, config.out, lambda result: advance(f"{result['row']} N={result['n']}"))
+        results = run_grid(
+            grid, config.out, lambda result: advance(f"{result['row']} N={result['n']}")
+        )
     tables = tabulate(results, grid)
     write_tables(config.out, "solvers", tables, config)
     return tables

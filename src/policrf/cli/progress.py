@@ -10,7 +10,13 @@ from contextlib import contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """Yields `advance(text)`; quiet when stderr is not a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     columns = (

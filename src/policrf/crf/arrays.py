@@ -61,9 +61,7 @@ class Arrays(NamedTuple):
     node_entry: IntArray  # [M]  the node's entry in `clique_nodes`
 
 
-def flatten(
-    unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Potential]
-) -> Arrays:
+def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Potential]) -> Arrays:
     """Lay out all groups; same-kind groups are concatenated in the order given."""
     n_nodes = len(unary)
     potts = [p for p in potentials if isinstance(p, Potts)]
@@ -73,8 +71,7 @@ def flatten(
     other_end = edges[:, ::-1].T.reshape(-1)
     n_edges = max(len(edges), 1)
 
-    parts = [_columns(p) for p in potentials if isinstance(p, CliquePotential)]
-    column = _Columns(*(_join(field) for field in zip(*parts, strict=True))) if parts else _EMPTY
+    column = _joined([_columns(p) for p in potentials if isinstance(p, CliquePotential)])
     clique_ptr = _pointers(column.sizes)
     node_ptr, node_entry = _group_by(column.nodes, n_nodes)
     clique_of = np.repeat(np.arange(len(column.sizes)), column.sizes)
@@ -103,8 +100,11 @@ class _Columns(NamedTuple):
     data: FloatArray
 
 
-_NONE = np.zeros(0, np.int64)
-_EMPTY = _Columns(*[_NONE] * 5, np.zeros(0), *[_NONE] * 3, np.zeros(0))
+def _joined(parts: list[_Columns]) -> _Columns:
+    """The columns of all groups one after the other; typed and empty where there is no group."""
+    whole, real = np.zeros(0, np.int64), np.zeros(0)
+    empty = _Columns(whole, whole, whole, whole, whole, real, whole, whole, whole, real)
+    return _Columns._make(np.concatenate(column) for column in zip(empty, *parts, strict=True))
 
 
 def _columns(group: CliquePotential) -> _Columns:
@@ -137,10 +137,6 @@ def _columns(group: CliquePotential) -> _Columns:
                 np.diff(group.parameter_ptr), group.parameters,
             )  # fmt: skip
     raise TypeError(f"unknown group {group!r}")
-
-
-def _join(parts: tuple[IntArray, ...]) -> IntArray:
-    return np.ascontiguousarray(np.concatenate(parts))
 
 
 def _pointers(sizes: IntArray) -> IntArray:

@@ -11,6 +11,7 @@ from policrf.errors import InvalidPotential
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

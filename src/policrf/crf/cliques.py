@@ -36,7 +36,8 @@ class Cliques:
         if self.nodes.min() < 0:
             at = int(np.argmax(self.nodes < 0))
             raise InvalidPotential(
-                f"{group}: clique {self.clique_of(at)} names node {self.nodes[at]}; nodes count from 0"
+                f"{group}: clique {self.clique_of(at)} names node {self.nodes[at]}; "
+                "nodes count from 0"
             )
         owner = np.repeat(np.arange(len(self)), sizes)
         order = np.lexsort((self.nodes, owner))

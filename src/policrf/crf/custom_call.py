@@ -1,10 +1,11 @@
 """Calling a `Custom` function from compiled code through one C function pointer.
 
 Whatever the function, the kernels see an integer address of
-`double (const int64 *labels, int64 k, const double *parameters, int64 p)`, so one compiled and cached
-energy core serves every potential. A numba function is compiled behind such a pointer; a plain Python
-one goes through ctypes, which takes the GIL by itself. An exception cannot cross C code: it is kept
-here, the call returns NaN, and `raise_if_failed` raises it once the kernel is back.
+`double (const int64 *labels, int64 k, const double *parameters, int64 p)`, so one compiled and
+cached energy core serves every potential. A numba function is compiled behind such a pointer; a
+plain Python one goes through ctypes, which takes the GIL by itself. An exception cannot cross C
+code: it is kept here, the call returns NaN, and `raise_if_failed` raises it once the kernel is
+back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, types
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
@@ -23,7 +24,10 @@ from policrf.crf.potentials import Custom
 from policrf.errors import CustomPotentialFailed, InvalidPotential
 
 _C_SIGNATURE = types.float64(
-    types.CPointer(types.int64), types.int64, types.CPointer(types.float64), types.int64
+    types.CPointer(types.int64),  # type: ignore[no-untyped-call]
+    types.int64,
+    types.CPointer(types.float64),  # type: ignore[no-untyped-call]
+    types.int64,
 )
 _C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_double,
@@ -42,7 +46,9 @@ def address_of(group: Custom) -> int:
     """The C address of the group's function; compiled once a function."""
     key = id(group.function)
     if key not in _callbacks:
-        callback, address = _compiled(group) if isinstance(group.function, Dispatcher) else _python(group)
+        callback, address = (
+            _compiled(group) if isinstance(group.function, Dispatcher) else _python(group)
+        )
         _callbacks[key] = (callback, address, group.function)
     return _callbacks[key][1]
 
@@ -64,7 +70,7 @@ def _compiled(group: Custom) -> tuple[Any, int]:
             f"Custom: numba cannot compile {group.function_name}(labels int64[:], "
             f"parameters float64[:]) to a float: {reason}"
         ) from error
-    return callback, int(callback.address)
+    return callback, int(callback.address or 0)
 
 
 def _python(group: Custom) -> tuple[Any, int]:
@@ -79,7 +85,9 @@ def _python(group: Custom) -> tuple[Any, int]:
                 raise ValueError("it returned NaN")
             return energy
         except BaseException as error:
-            failure = CustomPotentialFailed(f"Custom: {name} failed: {type(error).__name__}: {error}")
+            failure = CustomPotentialFailed(
+                f"Custom: {name} failed: {type(error).__name__}: {error}"
+            )
             failure.__cause__ = error
             _failures.append(failure)
             return float("nan")
@@ -100,8 +108,10 @@ def raise_if_failed() -> None:
         raise first
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call_custom(typing_context: Any, address: Any, labels: Any, k: Any, parameters: Any, p: Any) -> Any:
+@intrinsic
+def call_custom(
+    typing_context: Any, address: Any, labels: Any, k: Any, parameters: Any, p: Any
+) -> Any:
     """`call_custom(address, labels, k, parameters, p)` inside a kernel; both arrays contiguous."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -3,9 +3,9 @@
 E(y) = Σ_i f_i(y_i) + Σ_ij w_ij [y_i ≠ y_j] + Σ_c f_c(y_c), and for a partial labeling (label −1 =
 not labeled yet) the same sum over the terms whose nodes are all labeled (the paper's E_t).
 
-`State` holds a labeling with the counts that make a change cheap: labeling, unlabeling or relabeling
-node i costs O(degree + its cliques), the cost of each of its labels O(degree + its cliques + L); a
-table or custom clique adds the lookups or calls it takes, never O(N).
+`State` holds a labeling with the counts that make a change cheap: labeling, unlabeling or
+relabeling node i costs O(degree + its cliques), the cost of each of its labels O(degree + its
+cliques + L); a table or custom clique adds the lookups or calls it takes, never O(N).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
         at = a.data_ptr[c]
         for m in range(start, stop):
             at += a.clique_stride[m] * labels[a.clique_nodes[m]]
-        return a.data[at]
+        return float(a.data[at])
     return custom_clique_energy(a, c, labels)
 
 
@@ -79,15 +79,16 @@ def counting_energy(a: Arrays, c: int, matches: int) -> float:
     """f_c of an AGREE or SUPPORT clique with `matches` members of its label."""
     if a.clique_kind[c] == AGREE:
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        return a.clique_weight[c] * min(matches, size - matches)
-    return a.clique_weight[c] if matches < a.clique_count[c] else 0.0
+        return float(a.clique_weight[c] * min(matches, size - matches))
+    return float(a.clique_weight[c]) if matches < a.clique_count[c] else 0.0
 
 
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c of a CUSTOM clique from its members' labels."""
     parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
-    return call_custom(a.clique_address[c], members, len(members), parameters, len(parameters))
+    size, count = len(members), len(parameters)
+    return call_custom(a.clique_address[c], members, size, parameters, count)  # type: ignore[call-arg]
 
 
 @leaf
@@ -113,10 +114,10 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
 
 @leaf
 def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
-    """Σ of the terms of node i for each of its labels, given the other labeled nodes, into `out` [L].
+    """Sum of the terms of node i for each of its labels, given the other labeled nodes, into `out`.
 
-    A term with another unlabeled node is left out. Node i itself may be labeled or not: the result is
-    the same, and `out[l] − out[y_i]` is the change in energy of relabeling it.
+    A term with another unlabeled node is left out. Node i itself may be labeled or not: the result
+    is the same, and `out[l] − out[y_i]` is the change in energy of relabeling it.
     """
     n_labels = a.unary.shape[1]
     base = 0.0
@@ -148,7 +149,9 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
 
 
 @leaf
-def add_table_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray) -> None:
+def add_table_costs(
+    a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
+) -> None:
     """Add the table's column for node i (at `entry` of the flat cliques), the others fixed."""
     at = a.data_ptr[c]
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
@@ -159,7 +162,9 @@ def add_table_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out
 
 
 @kernel
-def add_custom_costs(a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray) -> None:
+def add_custom_costs(
+    a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
+) -> None:
     """Add the custom function's value for every label of node i, the others fixed."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)

@@ -37,14 +37,18 @@ def feature_names(n_labels: int) -> tuple[str, ...]:
 
 
 def paper_features(
-    distribution: FloatArray, ptr: IntArray, nodes: IntArray, labels: IntArray, confidences: FloatArray
+    distribution: FloatArray,
+    ptr: IntArray,
+    nodes: IntArray,
+    labels: IntArray,
+    confidences: FloatArray,
 ) -> Float32Array:
     """The paper's node features b_i, `[N, 4 L + 1]`.
 
     Per node: its unary distribution and entropy; per label, the highest confidence of a box of that
-    label on the node; the mean unary distribution of its most confident box; and per label, how much
-    of that box other boxes of that label cover, times their confidence (the largest).
-    Boxes are ragged: box b holds `nodes[ptr[b]:ptr[b + 1]]`.
+    label on the node; the mean unary distribution of its most confident box; and per label, how
+    much of that box other boxes of that label cover, times their confidence (the largest). Boxes
+    are ragged: box b holds `nodes[ptr[b]:ptr[b + 1]]`.
     """
     n_nodes, n_labels = distribution.shape
     n_boxes = len(labels)
@@ -70,7 +74,7 @@ def paper_features(
 
 
 def derive_features(crf: CRF) -> tuple[Float32Array, tuple[str, ...]]:
-    """The paper's features with cliques as boxes; confidence = weight / largest weight of its group."""
+    """The paper's features with cliques as boxes; confidence = weight / largest of its group."""
     distribution = unary_distribution(crf.unary)
     ptr, nodes, labels, confidences = [0], [], [], []
     for group in crf.groups(BoxAgreement, BoxSupport):
@@ -92,7 +96,8 @@ def derive_features(crf: CRF) -> tuple[Float32Array, tuple[str, ...]]:
 def derive_graph(crf: CRF) -> tuple[IntArray, Float32Array]:
     """Edges `[M, 2]` of Potts and pairwise tables, and their weights `[M, 2]`.
 
-    A node's weights are the softmax over its neighbours of |w_ij| (1 for a table) divided by the mean.
+    A node's weights are the softmax over its neighbours of |w_ij| (1 for a table) divided by the
+    mean.
     """
     arrays = crf.arrays
     pairs, strengths = [arrays.edges], [np.abs(arrays.edge_weights)]
@@ -115,5 +120,3 @@ def softmax_over_neighbours(edges: IntArray, scores: FloatArray, n_nodes: int) -
     raised = np.exp(scores[:, None] - highest[edges])
     total = np.bincount(edges.reshape(-1), weights=raised.reshape(-1), minlength=n_nodes)
     return np.asarray(raised / total[edges], np.float32)
-
-

@@ -21,8 +21,8 @@ Float32Array = NDArray[np.float32]
 class Instance:
     """A CRF, node features, a weighted graph, and optionally the truth.
 
-    `edges` is the graph a policy's network passes messages over: usually the superpixels' adjacency,
-    of which the pairwise term may use a part only.
+    `edges` is the graph a policy's network passes messages over: usually the superpixels'
+    adjacency, of which the pairwise term may use a part only.
     """
 
     crf: CRF
@@ -31,8 +31,8 @@ class Instance:
     edges: IntArray
     """`[M, 2]`, each undirected edge once."""
     edge_weights: Float32Array
-    """w(i, j), `[M, 2]`: column 0 is the weight of j in i's sum for edge (i, j), column 1 that of i in
-    j's. The weights into a node sum to 1 (a softmax over its neighbours)."""
+    """w(i, j), `[M, 2]`: for edge (i, j), column 0 is the weight of j in i's sum, column 1 that of
+    i in j's. The weights into a node sum to 1 (a softmax over its neighbours)."""
     truth: IntArray | None = None
     """Pixels of every label in each node, `[N, L]`; void pixels are not counted."""
     label_names: tuple[str, ...] = ()
@@ -61,12 +61,15 @@ class Instance:
         if len(self.edge_weights) != len(self.edges):
             raise InvalidInstance(f"{len(weights)} edge weights for {len(self.edges)} edges")
         if not np.isfinite(weights).all():
-            raise InvalidInstance(f"edge_weights{np.argwhere(~np.isfinite(weights))[0].tolist()} is not finite")
+            raise InvalidInstance(
+                f"edge_weights{np.argwhere(~np.isfinite(weights))[0].tolist()} is not finite"
+            )
         if self.truth is not None:
             cast(self, "truth", frozen(np.array(self.truth, np.int64, order="C")))
             if self.truth.shape != (n_nodes, n_labels) or self.truth.min(initial=0) < 0:
                 raise InvalidInstance(
-                    f"truth must be counts ≥ 0 of shape [{n_nodes}, {n_labels}], not {list(self.truth.shape)}"
+                    f"truth must be counts ≥ 0 of shape [{n_nodes}, {n_labels}], "
+                    f"not {list(self.truth.shape)}"
                 )
         if self.positions is not None:
             cast(self, "positions", frozen(np.array(self.positions, np.float32, order="C")))
@@ -84,13 +87,17 @@ class Instance:
         """The majority label of every node `[N]`; −1 where all its pixels are void."""
         if self.truth is None:
             raise InvalidInstance("this instance has no truth")
-        labels = np.argmax(self.truth, axis=1).astype(np.int64)
+        labels: IntArray = np.argmax(self.truth, axis=1).astype(np.int64)
         labels[self.truth.sum(axis=1) == 0] = -1
         return labels
 
     @staticmethod
     def from_crf(
-        crf: CRF, *, truth: Any = None, label_names: Sequence[str] = (), source: dict[str, Any] | None = None
+        crf: CRF,
+        *,
+        truth: Any = None,
+        label_names: Sequence[str] = (),
+        source: dict[str, Any] | None = None,
     ) -> Instance:
         """Derive features and a graph for a CRF that has no image (see `crf.features`)."""
         from policrf.crf.features import derive_features, derive_graph
@@ -108,7 +115,9 @@ class Instance:
         save_instance(self, path)
 
     @staticmethod
-    def load(path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> Instance:
+    def load(
+        path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> Instance:
         """Read what `save` wrote; `functions` gives the custom functions by name."""
         from policrf.crf.io.native import load_instance
 
@@ -116,4 +125,5 @@ class Instance:
 
     def __repr__(self) -> str:
         truth = ", with truth" if self.truth is not None else ""
-        return f"Instance({self.crf!r}, {self.features.shape[1]} features, {len(self.edges)} edges{truth})"
+        graph = f"{self.features.shape[1]} features, {len(self.edges)} edges"
+        return f"Instance({self.crf!r}, {graph}{truth})"

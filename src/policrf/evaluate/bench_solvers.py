@@ -1,10 +1,10 @@
 """`policrf bench solvers`: every solver on the same synthetic scenes, held against proven optima.
 
 All solves run one after the other in one process, so that times are comparable. Each result is
-appended to `results.jsonl` as it comes; a run that was killed goes on where it stopped. The gap of a
-labeling is (energy − reference) / |reference|, where the reference is the proven optimum, or, where
-`exact` ran out of its budget, the lowest energy that any solver found (marked "≥": the true gap may be
-larger by as much as the reference is above the bound).
+appended to `results.jsonl` as it comes; a run that was killed goes on where it stopped. The gap of
+a labeling is (energy − reference) / |reference|, where the reference is the proven optimum, or,
+where `exact` ran out of its budget, the lowest energy that any solver found (marked "≥": the true
+gap may be larger by as much as the reference is above the bound).
 """
 
 from __future__ import annotations
@@ -99,7 +99,13 @@ def _tasks(grid: Grid) -> Iterator[Result]:
                             continue
                         if row.endswith("(lagrangian)") and "hop2" not in energy:
                             continue
-                        yield {"n": n_nodes, "regime": regime, "energy": energy, "seed": seed, "row": row}
+                        yield {
+                            "n": n_nodes,
+                            "regime": regime,
+                            "energy": energy,
+                            "seed": seed,
+                            "row": row,
+                        }
 
 
 def _key(task: Result) -> tuple[Any, ...]:
@@ -107,7 +113,9 @@ def _key(task: Result) -> tuple[Any, ...]:
 
 
 def _scene(task: Result) -> Instance:
-    return make_scene(task["n"], task["regime"], seed=1000 + task["seed"], potentials=task["energy"])
+    return make_scene(
+        task["n"], task["regime"], seed=1000 + task["seed"], potentials=task["energy"]
+    )
 
 
 def _measure(scene: Instance, row: str, grid: Grid) -> Result:
@@ -136,7 +144,6 @@ def _measure(scene: Instance, row: str, grid: Grid) -> Result:
 
 def _warm_up(grid: Grid) -> None:
     """Compile or load every kernel before anything is timed."""
-    scene = make_scene(40, "A", seed=0)
     for row in grid.solvers:
         for energy in grid.energies:
             small = make_scene(40, "A", seed=0, potentials=energy)
@@ -144,14 +151,15 @@ def _warm_up(grid: Grid) -> None:
     if grid.peers:
         for peer in available_peers():
             PEERS[peer](make_scene(40, "A", seed=0, potentials="u+p").crf)
-    del scene
 
 
 def _resume(log: Path, stamp: Path, grid: Grid) -> list[Result]:
     # Rows and sizes may grow between runs; what changes a measurement may not.
     wanted = {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")}
     if stamp.exists() and json.loads(stamp.read_text()) != wanted:
-        raise InvalidFile(f"{stamp}: other budgets than now; give another --out, or delete the folder")
+        raise InvalidFile(
+            f"{stamp}: other budgets than now; give another --out, or delete the folder"
+        )
     stamp.write_text(json.dumps(wanted))
     if not log.exists():
         return []
@@ -195,7 +203,7 @@ def tabulate(results: list[Result], grid: Grid) -> list[Table]:
                 rows.append(tuple(cells))
         columns = ("solver", *(f"{regime} {n:,}" for regime, n in groups))
         note = (
-            "mean gap in % to the proven optimum (≥: to the best energy found, where none was proven) "
+            "mean gap in % to the proven optimum (≥: to the best energy found, if none is proven) "
             "/ accuracy in % / seconds, over the seeds"
         )
         tables.append(Table(energy.upper(), columns, tuple(rows), note))

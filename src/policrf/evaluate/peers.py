@@ -1,4 +1,4 @@
-"""Other people's solvers, for benchmarks only (`pip install 'policrf[peers]'`); never of the product."""
+"""Other people's solvers, for benchmarks only (the extra `peers`); never of the product."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gco(crf: CRF) -> Timed:
 
 
 def pymaxflow(crf: CRF) -> Timed:
-    """alpha-expansion with PyMaxflow's cuts, driven label by label until a cycle changes nothing."""
+    """alpha-expansion with PyMaxflow's cuts, label by label until a cycle changes nothing."""
     import maxflow  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     arrays = crf.arrays
@@ -49,7 +49,11 @@ def pymaxflow(crf: CRF) -> Timed:
             move = crf.unary[:, alpha].copy()
             yi, yj = labels[first], labels[second]
             # Pair energies (keep, keep), (keep, move), (move, keep); (move, move) is 0.
-            both, right, left = weights * (yi != yj), weights * (yi != alpha), weights * (yj != alpha)
+            both, right, left = (
+                weights * (yi != yj),
+                weights * (yi != alpha),
+                weights * (yj != alpha),
+            )
             np.add.at(keep, first, both - left)
             np.add.at(move, second, 0.0)
             np.add.at(keep, second, left)

@@ -64,7 +64,11 @@ class Table:
 
 
 def write_tables(
-    folder: str | Path, name: str, tables: Sequence[Table], config: Any, extra: Mapping[str, Any] | None = None
+    folder: str | Path,
+    name: str,
+    tables: Sequence[Table],
+    config: Any,
+    extra: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write `name`.md, .csv (one a table) and .json with the configuration that gave them."""
     target = Path(folder)

@@ -28,14 +28,14 @@ class Mosaic:
         x = low[0] + (np.arange(width) + 0.5) / width * span[0]
         y = low[1] + (np.arange(height) + 0.5) / height * span[1]
         pixels = np.stack(np.meshgrid(x, y), axis=-1)
-        self.nearest: NDArray[Any] = cKDTree(instance.positions).query(pixels)[1]
+        self.nearest: NDArray[Any] = np.asarray(cKDTree(instance.positions).query(pixels)[1])
         self.colours = label_colours(max(instance.crf.n_labels, 21))
 
     def draw(self, labels: NDArray[np.int64]) -> Image:
         """The labeling as RGB; unlabeled nodes (−1) are mid-grey."""
         colour = np.where(labels[:, None] >= 0, self.colours[labels], 110).astype(np.uint8)
         at = labels[self.nearest]
-        image = colour[self.nearest]
+        image: Image = colour[self.nearest]
         edge = np.zeros(at.shape, bool)
         edge[:, 1:] |= at[:, 1:] != at[:, :-1]
         edge[1:] |= at[1:] != at[:-1]
@@ -47,4 +47,4 @@ class Mosaic:
         right, unknown = labels == truth, truth < 0
         colour = np.where(right[:, None], [38, 50, 56], [229, 57, 53])
         colour[unknown] = 110
-        return colour.astype(np.uint8)[self.nearest]
+        return np.asarray(colour[self.nearest], np.uint8)

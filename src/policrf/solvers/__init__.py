@@ -24,7 +24,9 @@ SOLVERS = Registry(
         "brute_force": "policrf.solvers.brute_force:brute_force",
         "dual_decomposition": "policrf.solvers.dual_decomposition:dual_decomposition",
         "exact": "policrf.solvers.exact:exact",
-        "highest_confidence_first": "policrf.solvers.highest_confidence_first:highest_confidence_first",
+        "highest_confidence_first": (
+            "policrf.solvers.highest_confidence_first:highest_confidence_first"
+        ),
         "icm": "policrf.solvers.icm:icm",
         "lazy_flipper": "policrf.solvers.lazy_flipper:lazy_flipper",
         "mean_field": "policrf.solvers.mean_field:mean_field",
@@ -54,11 +56,11 @@ def solve(
 
     Parameters
     ----------
-    solver: a registered name (`list_solvers()`), or a function `solver(run, **options)` of your own.
-    seconds: stop then, with the best labeling so far; 0 returns the starting labels at once.
-    initial: labels `[N]` to start from; the answer is never worse than they are.
-    callback: called with every improvement; returning True stops the solver.
-    options: the solver's own keyword arguments.
+    solver: a registered name (`list_solvers()`), or a function `solver(run, **options)` of your
+    own. seconds: stop then, with the best labeling so far; 0 returns the starting labels at once.
+    initial: labels `[N]` to start from; the answer is never worse than they are. callback: called
+    with every improvement; returning True stops the solver. options: the solver's own keyword
+    arguments.
     """
     from policrf.solvers.run import Run
 

@@ -1,4 +1,4 @@
-"""ICM, iterated conditional modes (Besag 1986): relabel single nodes while that lowers the energy."""
+"""ICM, iterated conditional modes (Besag 1986): relabel single nodes while it lowers the energy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.solvers.run import Run
 
@@ -29,7 +29,7 @@ def icm(run: Run) -> None:
 
 @kernel
 def descend(
-    a: Arrays, s: State, queue: IntArray, queued: IntArray, cursor: IntArray, limit: int
+    a: Arrays, s: State, queue: IntArray, queued: BoolArray, cursor: IntArray, limit: int
 ) -> None:
     """Visit up to `limit` nodes of the ring buffer `queue` (cursor = first, length)."""
     n_nodes, n_labels = a.unary.shape
@@ -54,7 +54,9 @@ def descend(
 
 
 @kernel
-def push_neighbours(a: Arrays, i: int, queue: IntArray, queued: IntArray, cursor: IntArray) -> None:
+def push_neighbours(
+    a: Arrays, i: int, queue: IntArray, queued: BoolArray, cursor: IntArray
+) -> None:
     """Queue every node that shares an edge or a clique with node i."""
     n_nodes = len(queue)
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):

@@ -36,7 +36,9 @@ class Run:
         callback: Callback | None = None,
     ) -> None:
         if seconds is not None and not seconds >= 0:
-            raise InvalidOption(f"seconds must be a number ≥ 0, or None for no limit, not {seconds}")
+            raise InvalidOption(
+                f"seconds must be a number ≥ 0, or None for no limit, not {seconds}"
+            )
         self.instance = problem if isinstance(problem, Instance) else None
         self.crf: CRF = problem.crf if isinstance(problem, Instance) else problem
         self.solver = solver
@@ -74,7 +76,7 @@ class Run:
         """Where a local search starts: a copy of the caller's labeling, or the unary argmin."""
         if self.initial is not None:
             return self.initial.copy()
-        return np.argmin(self.crf.unary, axis=1).astype(np.int64)
+        return np.asarray(np.argmin(self.crf.unary, axis=1), np.int64)
 
     def offer(self, labels: IntArray) -> bool:
         """Keep a copy of `labels` if it is the best so far; the model computes its energy."""

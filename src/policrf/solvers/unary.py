@@ -1,4 +1,4 @@
-"""The unary argmin: every node its own cheapest label. The baseline that ignores all other terms."""
+"""The unary argmin: every node its own cheapest label. The baseline without other terms."""
 
 from __future__ import annotations
 

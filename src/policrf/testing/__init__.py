@@ -1,8 +1,8 @@
 """Checks for people who write their own solver or potential.
 
 `check_solver(solver)` and `check_potential(group)` raise AssertionError with what went wrong;
-`random_crf` and `reference_energy` are the parts they are made of, and `strategies` holds hypothesis
-strategies (hypothesis is needed only there).
+`random_crf` and `reference_energy` are the parts they are made of, and `strategies` holds
+hypothesis strategies (hypothesis is needed only there).
 """
 
 from policrf.testing.check_potential import check_potential

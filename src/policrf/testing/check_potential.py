@@ -16,8 +16,9 @@ def check_potential(
 ) -> None:
     """Hold a group against the plain Python evaluation, on random labelings.
 
-    The full energy, the partial energies along a random labeling order, the costs of all labels of a
-    node, and an unlabel followed by a label must all agree. Raises AssertionError with the labeling.
+    The full energy, the partial energies along a random labeling order, the costs of all labels of
+    a node, and an unlabel followed by a label must all agree. Raises AssertionError with the
+    labeling.
 
     >>> import policrf as pc
     >>> many = pc.Custom([[0, 1, 2]], lambda labels, _: float(len(set(labels.tolist()))))
@@ -43,7 +44,9 @@ def check_potential(
         walk.assign(node, label)
         changed = labels.copy()
         changed[node] = label
-        _same(walk.energy, reference_energy(crf, changed.tolist()), "energy after relabeling", changed)
+        _same(
+            walk.energy, reference_energy(crf, changed.tolist()), "energy after relabeling", changed
+        )
         if np.isfinite(costs[[labels[node], label]]).all():
             difference = crf.energy(changed) - crf.energy(labels)
             _same(costs[label] - costs[labels[node]], difference, f"costs of node {node}", labels)

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from policrf.crf.checks import IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.testing.random_crf import random_crf
 from policrf.testing.reference import reference_energy, reference_minimum
-from policrf.types import Solution
+from policrf.types import Progress, Solution
 
 Solver = str | Callable[..., None]
 
@@ -28,10 +29,11 @@ def check_solver(
 ) -> dict[str, str]:
     """Run a solver on awkward problems and hold every answer against the model and brute force.
 
-    For each case the solver either refuses the potential by name (`UnsupportedPotential`) or answers
-    with allowed labels, their true energy, and a bound that is one. Also checked: same seed, same
-    answer; an `initial` labeling is never made worse; a budget of 0 s returns at once; a callback can
-    stop it; Ctrl-C is heard within a second. Raises AssertionError that names the case.
+    For each case the solver either refuses the potential by name (`UnsupportedPotential`) or
+    answers with allowed labels, their true energy, and a bound that is one. Also checked: same
+    seed, same answer; an `initial` labeling is never made worse; a budget of 0 s returns at once; a
+    callback can stop it; Ctrl-C is heard within a second. Raises AssertionError that names the
+    case.
 
     Returns what happened to each case: "ok", or why it was refused.
     """
@@ -110,9 +112,9 @@ def cases() -> Iterator[tuple[str, CRF]]:
     yield "the same edge in two groups", CRF(unary, *parallel)
 
 
-def feasible_labels(crf: CRF) -> np.ndarray[Any, np.dtype[np.int64]]:
+def feasible_labels(crf: CRF) -> IntArray:
     """The first allowed label of every node: finite energy on all of `cases`."""
-    return np.argmax(np.isfinite(crf.unary), axis=1).astype(np.int64)
+    return np.asarray(np.argmax(np.isfinite(crf.unary), axis=1), np.int64)
 
 
 def check_solution(crf: CRF, solution: Solution, name: str) -> None:
@@ -156,9 +158,13 @@ def _large(solver: Solver, options: dict[str, Any]) -> CRF:
 
 
 def _check_callback(solver: Solver, options: dict[str, Any]) -> None:
-    seen = []
-    crf = random_crf(8, n_nodes=8, groups=("potts",))
-    solve(crf, solver, callback=lambda progress: bool(seen.append(progress)) or True, **options)
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> bool:
+        seen.append(progress)
+        return True
+
+    solve(random_crf(8, n_nodes=8, groups=("potts",)), solver, callback=stop, **options)
     assert seen, "the callback was never called"
 
 
@@ -169,7 +175,7 @@ def _check_interrupt(solver: Solver, options: dict[str, Any]) -> None:
         crf = _large(solver, options)
     except TooLarge:
         return
-    sent = []
+    sent: list[float] = []
 
     def interrupt() -> None:
         sent.append(time.perf_counter())

@@ -12,9 +12,13 @@ from policrf.testing.random_crf import GROUPS, random_crf
 
 
 def crfs(
-    *, max_nodes: int = 7, max_labels: int = 4, groups: Collection[str] = GROUPS, forbidden: float = 0.1
+    *,
+    max_nodes: int = 7,
+    max_labels: int = 4,
+    groups: Collection[str] = GROUPS,
+    forbidden: float = 0.1,
 ) -> Any:
-    """CRFs with a random subset of `groups`; some with forbidden labels or unequal cardinalities."""
+    """CRFs with a random subset of `groups`; some with forbidden labels or unequal sizes."""
     return st.builds(
         random_crf,
         st.integers(0, 2**32 - 1),

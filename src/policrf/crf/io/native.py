@@ -1,7 +1,7 @@
 """Native `.npz` files of CRFs and Instances: plain arrays and one JSON header, never pickles.
 
-Functions of `Custom` groups are code and are not written: a file keeps their names, and who loads it
-passes them by name. Nothing in a file is ever executed.
+Functions of `Custom` groups are code and are not written: a file keeps their names, and who loads
+it passes them by name. Nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def load_instance(path: str | Path, *, functions: Functions | None = None) -> In
 
 def _crf_header(crf: CRF) -> dict[str, Any]:
     groups = [
-        {"class": p.name, "function": p.function_name} if isinstance(p, Custom) else {"class": p.name}
+        {"class": p.name, "function": p.function_name}
+        if isinstance(p, Custom)
+        else {"class": p.name}
         for p in crf.potentials
     ]
     return {"groups": groups}
@@ -128,7 +130,9 @@ def _group_arrays(group: Potential) -> ArrayMap:
     return {"ptr": group.cliques.ptr, "nodes": group.cliques.nodes, **own}
 
 
-def _crf_from(header: dict[str, Any], arrays: ArrayMap, functions: Functions, path: str | Path) -> CRF:
+def _crf_from(
+    header: dict[str, Any], arrays: ArrayMap, functions: Functions, path: str | Path
+) -> CRF:
     groups = []
     for g, described in enumerate(header["groups"]):
         prefix = f"group{g}_"
@@ -188,6 +192,6 @@ def _read(path: str | Path) -> tuple[dict[str, Any], ArrayMap]:
         raise InvalidFile(f"{path}: an .npz file, but not one of policrf's")
     if header.get("schema") != SCHEMA:
         raise InvalidFile(
-            f"{path}: schema {header.get('schema')}, but this policrf reads {SCHEMA}; update policrf"
+            f"{path}: schema {header.get('schema')}, this policrf reads {SCHEMA}; update policrf"
         )
     return header, arrays

@@ -1,8 +1,8 @@
 """UAI MARKOV (and BAYES) files: factors of any order over variables of any cardinalities.
 
-Energies are −log of the factors, so a zero factor is a forbidden labeling (+inf). Order-0 and order-1
-factors go to the unaries, Potts-shaped pairs to one `Potts` group (with their constant in a unary),
-all others to `Tables`: the energy of every labeling is −Σ log factor, exactly.
+Energies are −log of the factors, so a zero factor is a forbidden labeling (+inf). Order-0 and
+order-1 factors go to the unaries, Potts-shaped pairs to one `Potts` group (with their constant in a
+unary), all others to `Tables`: the energy of every labeling is −Σ log factor, exactly.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ __all__ = ["read_uai", "write_uai"]
 def read_uai(path: str | Path, *, detect_potts: bool = True) -> CRF:
     """Read a UAI model as a CRF.
 
-    With `detect_potts`, a pairwise factor with one value on its diagonal and one off it becomes an edge
-    of `Potts`, which more solvers take and all solve faster; the energies are the same.
+    With `detect_potts`, a pairwise factor with one value on its diagonal and one off it becomes an
+    edge of `Potts`, which more solvers take and all solve faster; the energies are the same.
     """
     tokens = _Tokens(path)
     kind = tokens.word("the network type")
     if kind.upper() not in ("MARKOV", "BAYES"):
-        raise InvalidFile(f"{path}: starts with {kind!r}; a UAI model starts with MARKOV (or BAYES)")
+        raise InvalidFile(
+            f"{path}: starts with {kind!r}; a UAI model starts with MARKOV (or BAYES)"
+        )
     n_nodes = tokens.count("the number of variables", 1)
     cards = tokens.integers(n_nodes, "the cardinalities")
     if (cards < 1).any():
@@ -157,13 +159,19 @@ def _read_table(tokens: _Tokens, f: int, scope: IntArray, cards: IntArray) -> Fl
     factor = tokens.numbers(count, f"factor {f}")
     if not (np.isfinite(factor) & (factor >= 0)).all():
         bad = factor[~(np.isfinite(factor) & (factor >= 0))][0]
-        raise InvalidFile(f"{tokens.path}: factor {f} holds {bad}; factors are finite and not negative")
+        raise InvalidFile(
+            f"{tokens.path}: factor {f} holds {bad}; factors are finite and not negative"
+        )
     with np.errstate(divide="ignore"):
         return np.asarray(-np.log(factor).reshape(shape) + 0.0)
 
 
 def _build(
-    path: str | Path, cards: IntArray, scopes: list[IntArray], tables: list[FloatArray], detect: bool
+    path: str | Path,
+    cards: IntArray,
+    scopes: list[IntArray],
+    tables: list[FloatArray],
+    detect: bool,
 ) -> CRF:
     unary = np.zeros((len(cards), int(cards.max())))
     unary[np.arange(unary.shape[1]) >= cards[:, None]] = np.inf

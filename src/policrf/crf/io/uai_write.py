@@ -54,7 +54,9 @@ def _factors(crf: CRF) -> Iterator[tuple[list[int], FloatArray]]:
 def _block(path: str | Path, scope: list[int], table: FloatArray) -> bytes:
     with np.errstate(over="ignore", under="ignore"):
         factor = np.exp(-table)
-    wrong = (np.isfinite(table) & ((factor == 0) | (factor < np.finfo(float).tiny))) | np.isinf(factor)
+    wrong = (np.isfinite(table) & ((factor == 0) | (factor < np.finfo(float).tiny))) | np.isinf(
+        factor
+    )
     if wrong.any():
         energy = table[wrong].flat[0]
         raise InvalidFile(

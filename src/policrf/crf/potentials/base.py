@@ -15,8 +15,8 @@ AGREE, SUPPORT, TABLE, CUSTOM = 0, 1, 2, 3
 class Potential:
     """A group of potentials of one form over many cliques; immutable once built.
 
-    A group checks by itself what needs no CRF (shapes, finiteness, repeated nodes); `check` is called
-    once by the `CRF` it joins, with what only the CRF knows.
+    A group checks by itself what needs no CRF (shapes, finiteness, repeated nodes); `check` is
+    called once by the `CRF` it joins, with what only the CRF knows.
     """
 
     term: ClassVar[str]

@@ -1,7 +1,8 @@
 """HOP1: w_b · min(#{y_i = l_b}, #{y_i ≠ l_b}) over a box's superpixels (section "Energy Function").
 
-The paper's auxiliary z_b (is the detection valid?) is minimised out: z_b = 1 charges every node that
-differs from the box's label, z_b = 0 every node that has it, and the cheaper of the two is taken.
+The paper's auxiliary z_b (is the detection valid?) is minimised out: z_b = 1 charges every node
+that differs from the box's label, z_b = 0 every node that has it, and the cheaper of the two is
+taken.
 """
 
 from __future__ import annotations

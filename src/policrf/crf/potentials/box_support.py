@@ -28,8 +28,10 @@ class BoxSupport(CliquePotential):
     cliques: the nodes I_b of each box, ragged (see `Cliques`).
     labels: the wanted label, `[B]`.
     penalties: λ_b, `[B]` or one number; not negative.
-    counts: |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since the
-        number of nodes with the label is whole. A count above the clique's size is always penalised.
+    counts: |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since
+    the
+        number of nodes with the label is whole. A count above the clique's size is always
+        penalised.
 
     >>> BoxSupport([[0, 1, 2]], labels=[4], penalties=10.0, counts=1.5).counts.tolist()
     [2]

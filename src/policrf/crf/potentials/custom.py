@@ -21,9 +21,9 @@ class Custom(CliquePotential):
     ----------
     cliques: ragged cliques (see `Cliques`).
     function: takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
-        parameters (float64 `[P_c]`, empty if none were given), and returns an energy; +inf forbids a
-        labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain Python
-        function gives the same results, slower. It must not change its arguments.
+        parameters (float64 `[P_c]`, empty if none were given), and returns an energy; +inf forbids
+        a labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain
+        Python function gives the same results, slower. It must not change its arguments.
     parameters: one sequence of floats a clique, or an array `[C, P]`.
     name: how files and error messages call it; by default the function's own name.
 
@@ -55,7 +55,9 @@ class Custom(CliquePotential):
             raise InvalidPotential(
                 f"Custom: parameters for {len(rows)} cliques, but there are {count}"
             )
-        parts = [as_floats(self.name, f"parameters[{c}]", row).reshape(-1) for c, row in enumerate(rows)]
+        parts = [
+            as_floats(self.name, f"parameters[{c}]", row).reshape(-1) for c, row in enumerate(rows)
+        ]
         self.parameters: FloatArray = frozen(np.concatenate(parts) if parts else np.zeros(0))
         require_finite(self.name, "parameters", self.parameters)
         ptr = np.zeros(count + 1, np.int64)

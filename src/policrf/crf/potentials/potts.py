@@ -1,4 +1,4 @@
-"""Potts: Σ over edges of w_ij [y_i ≠ y_j] (the paper's pairwise term, section "Energy Function")."""
+"""Potts: Σ over edges of w_ij [y_i ≠ y_j] (the paper's section "Energy Function")."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Potts(Potential):
         low, high = self.edges.min(axis=1), self.edges.max(axis=1)
         if (low < 0).any():
             at = int(np.argmax(low < 0))
-            raise InvalidPotential(f"Potts: edge {at} is {self.edges[at].tolist()}; nodes count from 0")
+            raise InvalidPotential(
+                f"Potts: edge {at} is {self.edges[at].tolist()}; nodes count from 0"
+            )
         if (low == high).any():
             at = int(np.argmax(low == high))
             raise InvalidPotential(f"Potts: edge {at} joins node {low[at]} to itself")
@@ -55,8 +57,8 @@ class Potts(Potential):
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse an edge to a node that the CRF does not have."""
-        bad = np.flatnonzero(self.edges.max(axis=1) >= n_nodes) if len(self.edges) else []
-        if len(bad):
+        bad = np.flatnonzero((self.edges >= n_nodes).any(axis=1))
+        if bad.size:
             raise InvalidPotential(
                 f"Potts: edge {bad[0]} is {self.edges[bad[0]].tolist()}, "
                 f"but the CRF has nodes 0 … {n_nodes - 1}"

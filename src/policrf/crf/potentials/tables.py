@@ -35,7 +35,10 @@ class Tables(CliquePotential):
         if isinstance(tables, np.ndarray) and tables.dtype.kind in "biuf":
             self._store_equal(as_floats(self.name, "tables", tables))
         else:
-            self._store_ragged([as_floats(self.name, f"tables[{t}]", x) for t, x in enumerate(tables)])  # type: ignore[arg-type]
+            listed: Sequence[ArrayLike] = list(tables)  # type: ignore[arg-type]
+            self._store_ragged(
+                [as_floats(self.name, f"tables[{t}]", table) for t, table in enumerate(listed)]
+            )
         self._check_values()
         self._seal()
 
@@ -43,7 +46,7 @@ class Tables(CliquePotential):
         count = len(self.cliques)
         if stacked.ndim < 1 or len(stacked) != count:
             raise InvalidPotential(
-                f"Tables: tables of shape {stacked.shape} for {count} scopes; give one table a scope"
+                f"Tables: tables of shape {stacked.shape} for {count} scopes; give one each"
             )
         self._check_axes(np.full(count, stacked.ndim - 1))
         size = int(np.prod(stacked.shape[1:]))

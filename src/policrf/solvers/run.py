@@ -109,7 +109,6 @@ class Run:
         if self.best is None:
             self.offer(self.start_labels())
         assert self.best is not None
-        tolerance = 1e-9 * max(1.0, abs(self.energy))
         bound = self.lower_bound
         if self.optimal or bound > self.energy:
             # A bound that rounding has lifted above the energy is the energy.
@@ -120,11 +119,20 @@ class Run:
             solver=self.solver,
             seconds=seconds,
             lower_bound=bound,
-            optimal=self.optimal or bool(self.energy - bound <= tolerance),
+            optimal=self.optimal or self._meets(bound),
             trace=tuple(self._trace),
             order=self.order,
             info=self.info,
         )
+
+    def _meets(self, bound: float) -> bool:
+        """Whether the bound is the energy up to rounding, at the scale of this CRF's own numbers."""
+        if not np.isfinite(bound) or not np.isfinite(self.energy):
+            return False
+        a = self.crf.arrays
+        parts = (a.unary, a.edge_weights, a.clique_weight, a.data)
+        finite = [np.abs(x[np.isfinite(x)]).max(initial=0.0) for x in parts]
+        return bool(self.energy - bound <= 1e-9 * max(abs(self.energy), *finite))
 
     def _record(self) -> None:
         progress = Progress(self.elapsed(), self.energy, self.lower_bound)

@@ -47,6 +47,9 @@ def solve_parts(
     run: Run, crf: CRF, alive: IntArray, labels: IntArray, components: list[IntArray], gap: float
 ) -> bool:
     """Solve every component, offering what is found; False if there is no allowed labeling."""
+    if np.isinf(crf.energy(labels)) and components:
+        # Parts can be solved one by one only around an allowed labeling of the others.
+        components = [np.sort(np.concatenate(components))]
     slack = 0.0  # what the components before this one may still be above their optimum
     for position, nodes in enumerate(components):
         if run.expired():
@@ -64,7 +67,10 @@ def solve_parts(
         if np.isinf(bound):
             return bound < 0
         slack += max(0.0, crf.energy(labels) - bound)
-    run.bound(crf.energy(labels) - slack)
+    energy = crf.energy(labels)
+    if np.isinf(energy):
+        return False
+    run.bound(energy - slack)
     return True
 
 

@@ -88,6 +88,7 @@ def make_scene(
             "potentials": "+".join(groups),
             "recipe": chosen.as_dict(),
         },
+        positions=points.astype(np.float32),
     )
 
 

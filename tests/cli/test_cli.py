@@ -1,0 +1,131 @@
+"""The command line as a user meets it: answers, exit codes, one sentence for a mistake."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.cli import COMMANDS, main
+from policrf.testing import random_crf
+
+
+def call(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.uai"
+    pc.write_uai(random_crf(1, n_nodes=5, groups=("potts",)), path)
+    return path
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from policrf.cli import _main; _main(['--help'])\n"
+        "heavy = {'torch', 'cv2', 'skimage', 'numba', 'tyro', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(f"  {name}" in done.stdout for name in COMMANDS)
+
+
+def test_every_command_has_help(capsys):
+    for name in COMMANDS:
+        assert call(name, "--help") == 0
+        assert "usage: policrf" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert call("--version") == 0
+    assert capsys.readouterr().out.strip() == f"policrf {pc.__version__}"
+
+
+def test_solve_writes_labels_and_reports_their_energy(model, tmp_path, capsys):
+    out = tmp_path / "labels.npy"
+    assert call("solve", model, "--solver", "brute_force", "--json", "--out", out) == 0
+    report = json.loads(capsys.readouterr().out)
+    crf = pc.read_uai(model)
+    assert report["energy"] == pytest.approx(crf.energy(np.load(out)))
+    assert report["optimal"] is True
+    assert report["lower_bound"] == pytest.approx(report["energy"])
+    assert sum(report["terms"].values()) == pytest.approx(report["energy"])
+
+
+def test_solve_starts_from_given_labels(model, tmp_path, capsys):
+    start = tmp_path / "start.npy"
+    np.save(start, np.zeros(5, np.int64))
+    assert call("solve", model, "--solver", "icm", "--initial", start, "--seconds", "0") == 0
+    energy = pc.read_uai(model).energy(np.zeros(5, np.int64))
+    assert f"energy {energy:.9g}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["solv"], "there is no command 'solv'"),
+        (["solve", "nowhere.uai"], "nowhere.uai: there is no such file"),
+        (["solve", "{model}.txt"], "ends in .uai or .npz"),
+        (["solve", "{model}", "--solver", "magic"], "no solver is called 'magic'; there are"),
+        (["solve", "{model}", "--solver", "icm", "--option", "x=1"], "icm has no option 'x'"),
+        (["solve", "{model}", "--solver", "icm", "--option", "x"], "write name=value"),
+        (["solve", "{model}", "--solver", "icm", "--seconds", "-1"], "seconds must be a number"),
+        (["solve", "{model}", "--solver", "icm", "--potentials", "u+q"], "'q' is unknown"),
+        (["solve", "{model}", "--solver", "icm", "--out", "no/where.npy"], "does not exist"),
+        (["solve", "{model}", "--solver", "icm", "--initial", "{model}"], "not a NumPy file"),
+        (["demo", "--nodes", "3"], "20"),
+        (["demo", "--scenes", "0"], "--scenes is 0"),
+        (["bench", "solvers", "--solvers", "magic"], "no row is called 'magic'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(model, tmp_path, capsys, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert call(*(argument.replace("{model}", str(model)) for argument in arguments)) == 2
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith("policrf: ")
+    assert says in message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_unknown_flag_is_exit_code_2(model, capsys):
+    assert call("solve", model, "--sovler", "icm") == 2
+    assert "--sovler" in capsys.readouterr().err
+
+
+def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys):
+    out = tmp_path / "demo"
+    assert call("demo", "--scenes", "1", "--nodes", "40", "--seconds", "2", "--out", out, "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    rows = {row["solver"]: row for row in report["rows"]}
+    assert rows["exact"]["gap %"] <= min(row["gap %"] for row in rows.values()) + 1e-9
+    page = (out / "index.html").read_text()
+    assert page.count("<figure>") == len(rows) + 1
+    assert "http" not in page
+    saved = json.loads((out / "demo.json").read_text())
+    assert saved["config"]["nodes"] == 40
+    assert saved["tables"][0]["rows"] == report["rows"]
+
+
+def test_bench_solvers_resumes(tmp_path, capsys):
+    out = tmp_path / "bench"
+    arguments = [
+        "bench", "solvers", "--sizes", "30", "--seeds", "1", "--solvers", "icm", "exact",
+        "--regimes", "A", "--energies", "u+p", "--no-peers", "--out", out,
+    ]  # fmt: skip
+    assert call(*arguments) == 0
+    first = (out / "results.jsonl").read_text()
+    assert len(first.splitlines()) == 2
+    (out / "results.jsonl").write_text(first + '{"half a line')
+    assert call(*arguments) == 0
+    assert (out / "results.jsonl").read_text() == first
+    assert "| exact | 0.00 / " in (out / "solvers.md").read_text()
+    capsys.readouterr()
+    assert call(*arguments, "--seconds", "3") == 2
+    assert "other budgets than now" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from policrf.crf.synthetic.recipe import PRESETS, SceneRecipe
 from policrf.crf.synthetic.render import Detections, RenderedScene, render_scene
-from policrf.crf.synthetic.scene import make_scene
+from policrf.crf.synthetic.scene import make_scene, scene_positions
 
 __all__ = [
     "PRESETS",
@@ -11,4 +11,5 @@ __all__ = [
     "SceneRecipe",
     "make_scene",
     "render_scene",
+    "scene_positions",
 ]

@@ -35,12 +35,18 @@ class Description:
         """Mask `[n]` of the points that belong to a box's foreground, errors included."""
         return detection.foreground(points, self.foreground_error, self.recipe.foreground_error)
 
-    def net(self, points: FloatArray, side: float, rng: np.random.Generator) -> FloatArray:
-        """The net's distribution `[n, L]` over areas of the given side around points `[n, 2]`."""
-        seen = self.errors.seen_points(points, self.recipe)
+    def net(
+        self, points: FloatArray, side: float, rng: np.random.Generator, *, stray: float
+    ) -> FloatArray:
+        """The net's distribution `[n, L]` over areas of the given side around points `[n, 2]`.
+
+        stray: probability that an area's competing label is a random one.
+        """
+        shift = self.errors.shift(points)
+        seen = points + self.recipe.boundary_shift * shift
         labels = self.layout.region_labels[self.layout.seen_regions(sampled(seen, side))]
         shares = label_counts(labels, np.ones(len(labels), np.bool_), self.n_labels) / len(SAMPLES)
-        return probabilities(points, shares, self.errors, self.recipe, rng)
+        return probabilities(points, shift, shares, self.errors, self.recipe, rng, stray=stray)
 
 
 def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:

@@ -45,7 +45,7 @@ class SceneRecipe:
     node_noise: float = 1.0
     """Standard deviation of the margin from node to node."""
     stray: float = 0.3
-    """Probability that a node's competing label is a random one, not that of its patch."""
+    """Probability that a node's competing label is random, not its patch's; in fast scenes."""
     boundary_shift: float = 0.015
     """Standard deviation of the displacement of object boundaries in the scores."""
     missed_small: float = 0.2
@@ -91,9 +91,68 @@ class SceneRecipe:
     support_divisor: float = 2.0
     """C of HOP2: a box wants |I_b| / C of its nodes."""
 
+    def __post_init__(self) -> None:
+        for name in _RANGES:
+            low, high = getattr(self, name)
+            if not 0 <= low <= high:
+                raise InvalidOption(f"recipe: {name} is {(low, high)}; give (fewest, most) ≥ 0")
+        for name in _PROBABILITIES:
+            _require(name, getattr(self, name), 0.0, 1.0)
+        for name in _POSITIVE:
+            _require(name, getattr(self, name), _TINY, float("inf"))
+        for name in _NOT_NEGATIVE:
+            _require(name, getattr(self, name), 0.0, float("inf"))
+        # Below 1, a quota asks for more nodes than its clique has.
+        _require("support_divisor", self.support_divisor, 1.0, float("inf"))
+        _require("large_objects", self.large_objects[0], 1, float("inf"))
+
     def as_dict(self) -> dict[str, Any]:
         """The fields as values that JSON can hold."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+_TINY = 1e-9
+_RANGES = ("large_objects", "small_objects", "large_radius", "small_share", "boxes")
+_PROBABILITIES = (
+    "accuracy",
+    "stray",
+    "missed_small",
+    "camouflage",
+    "gate",
+    "missing_box",
+    "false_box",
+    "wrong_box_label",
+    "void_patch",
+)
+_POSITIVE = (
+    "confidence",
+    "patch_length",
+    "patch_slope",
+    "patch_margin",
+    "node_noise",
+    "colour_scale",
+    "temperature",
+    "node_pixels",
+)
+_NOT_NEGATIVE = (
+    "accuracy_spread",
+    "label_noise",
+    "boundary_shift",
+    "colour_noise",
+    "texture",
+    "box_jitter",
+    "foreground_error",
+    "void_band",
+    "pairwise_weight",
+    "agreement_weight",
+    "support_penalty",
+)
+
+
+def _require(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        span = f"at least {low:g}" if high == float("inf") else f"from {low:g} to {high:g}"
+        raise InvalidOption(f"recipe: {name} is {value}; it must be {span}")
 
 
 PRESETS: dict[str, SceneRecipe] = {

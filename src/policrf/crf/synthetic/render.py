@@ -160,7 +160,9 @@ def _scores(
     """The net's coarse output, interpolated to the pixels: `[H, W, L]`."""
     rows, columns = -(-height // _STRIDE), -(-width // _STRIDE)
     side = 1.0 / np.sqrt(rows * columns)
-    coarse = scene.net(_grid(rows, columns), side, rng).astype(np.float32)
+    # Strays are what superpixels see of a noisy net. Interpolation would dilute them, and with them
+    # the recipe's share of errors.
+    coarse = scene.net(_grid(rows, columns), side, rng, stray=0.0).astype(np.float32)
     down = _interpolation(height, rows) @ coarse.reshape(rows, columns * scene.n_labels)
     across = _interpolation(width, columns)
     return np.asarray(np.matmul(across, down.reshape(height, columns, scene.n_labels)), np.float32)

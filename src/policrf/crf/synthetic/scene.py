@@ -21,6 +21,7 @@ from policrf.crf.synthetic.graph import lattice_points, planar_edges, softmax_we
 from policrf.crf.synthetic.layout import BoolArray
 from policrf.crf.synthetic.options import checked_groups, checked_integer, checked_size
 from policrf.crf.synthetic.recipe import SceneRecipe, chosen_recipe
+from policrf.errors import InvalidInstance
 
 _WINDOW = 0.3
 """Width of the window over which a node averages its texture, in cells of the lattice."""
@@ -57,14 +58,14 @@ def make_scene(
     scene = describe(
         chosen, checked_integer("seed", seed, 0), checked_integer("n_labels", n_labels, 2)
     )
-    rng = np.random.default_rng([scene.seed, n_nodes])
+    rng = _node_stream(scene.seed, n_nodes)
     points = lattice_points(rng, n_nodes)
     edges = planar_edges(points)
     cell = 1.0 / np.sqrt(n_nodes)
 
     region, void = scene.layout.paint(sampled(points, cell))
     truth = _truth_counts(scene, region, void, rng)
-    distribution = scene.net(points, cell, rng)
+    distribution = scene.net(points, cell, rng, stray=chosen.stray)
     similarity = _similarity(_node_colours(scene, points, region, cell, rng), edges, chosen)
     cliques = [_clique(scene, b, points) for b in range(len(scene.detections))]
 
@@ -90,6 +91,19 @@ def make_scene(
         },
         positions=points.astype(np.float32),
     )
+
+
+def scene_positions(instance: Instance) -> FloatArray:
+    """Where the nodes of a scene of `make_scene` lie, `[N, 2]`: x, y in the unit square, y down."""
+    source = instance.source
+    if source.get("kind") != "synthetic" or instance.crf.n_nodes != source.get("n_nodes"):
+        raise InvalidInstance("only the instances that make_scene returns have scene positions")
+    return lattice_points(_node_stream(source["seed"], source["n_nodes"]), source["n_nodes"])
+
+
+def _node_stream(seed: int, n_nodes: int) -> np.random.Generator:
+    """What is random from node to node; its first draws place the nodes."""
+    return np.random.default_rng([seed, n_nodes])
 
 
 def _truth_counts(

@@ -43,19 +43,16 @@ class NetErrors:
     site_labels: IntArray
     """`[S, 2]`: the distractor, and the one to take where the net sees that label."""
 
-    def seen_points(self, points: FloatArray, recipe: SceneRecipe) -> FloatArray:
-        """Where the net takes each point to be, `[n, 2]`."""
-        return points + recipe.boundary_shift * self._shift(points)
+    def shift(self, points: FloatArray) -> FloatArray:
+        """A smooth displacement of the plane `[n, 2]`, of standard deviation 1."""
+        return np.stack([self.shift_x(points), self.shift_y(points)], axis=1)
 
-    def distractors(self, points: FloatArray, seen: IntArray) -> IntArray:
+    def distractors(self, points: FloatArray, shift: FloatArray, seen: IntArray) -> IntArray:
         """The competing label of every point `[n]`, never the seen one."""
-        bent = points + _BEND * self._shift(points)
+        bent = points + _BEND * shift
         gaps = ((bent[:, None, :] - self.sites[None]) ** 2).sum(axis=2)
         first, second = self.site_labels[np.argmin(gaps, axis=1)].T
         return np.asarray(np.where(first == seen, second, first))
-
-    def _shift(self, points: FloatArray) -> FloatArray:
-        return np.stack([self.shift_x(points), self.shift_y(points)], axis=1)
 
     def margins(self, points: FloatArray, recipe: SceneRecipe) -> FloatArray:
         """m(x) without its noise, `[n]`."""
@@ -91,12 +88,13 @@ def _threshold(errors: NetErrors, recipe: SceneRecipe, layout: Layout, accuracy:
     points = np.stack(np.meshgrid(side, side), axis=2).reshape(-1, 2)
     # Void points count too: most nodes they belong to have a true label.
     true = layout.region_labels[layout.paint(points)[0]]
-    seen = layout.region_labels[layout.seen_regions(errors.seen_points(points, recipe))]
+    shift = errors.shift(points)
+    seen = layout.region_labels[layout.seen_regions(points + recipe.boundary_shift * shift)]
     heights = errors.field(points)
     seen_right = seen == true
-    other_right = errors.distractors(points, seen) == true
+    other_right = errors.distractors(points, shift, seen) == true
     low, high = -8.0, 8.0
-    for _ in range(24):
+    for _ in range(16):
         middle = 0.5 * (low + high)
         margin = _clipped(recipe.patch_slope * (middle - heights), recipe)
         trust = ndtr(margin / recipe.node_noise)
@@ -111,21 +109,25 @@ def _clipped(margin: FloatArray, recipe: SceneRecipe) -> FloatArray:
 
 def probabilities(
     points: FloatArray,
+    shift: FloatArray,
     seen_shares: FloatArray,
     errors: NetErrors,
     recipe: SceneRecipe,
     rng: np.random.Generator,
+    *,
+    stray: float,
 ) -> FloatArray:
     """The net's distribution over labels at every point, `[n, L]`.
 
+    shift: the net's displacement of the points, `[n, 2]`.
     seen_shares: `[n, L]`, how much of what the point stands for the net sees as each label.
     """
     n_points, n_labels = seen_shares.shape
     margin = errors.margins(points, recipe) + rng.normal(0.0, recipe.node_noise, n_points)
     seen = np.argmax(seen_shares, axis=1)
     largest = np.log(np.max(seen_shares, axis=1))
-    other = errors.distractors(points, seen)
-    strays = np.flatnonzero(rng.random(n_points) < recipe.stray)
+    other = errors.distractors(points, shift, seen)
+    strays = np.flatnonzero(rng.random(n_points) < stray)
     other[strays] = (seen[strays] + rng.integers(1, n_labels, len(strays))) % n_labels
     logits = rng.standard_normal((n_points, n_labels)) * recipe.label_noise
     node, label = np.nonzero(seen_shares)

@@ -48,7 +48,7 @@ class SceneRecipe:
     """Probability that a node's competing label is random, not its patch's; in fast scenes."""
     boundary_shift: float = 0.015
     """Standard deviation of the displacement of object boundaries in the scores."""
-    missed_small: float = 0.2
+    missed_small: float = 0.12
     """Probability that the scores do not see a small object at all."""
 
     camouflage: float = 0.15
@@ -67,9 +67,9 @@ class SceneRecipe:
     """Fewest and most detections."""
     missing_box: float = 0.15
     """Probability that an object has no box."""
-    false_box: float = 0.4
+    false_box: float = 0.35
     """Probability that a further box shows nothing."""
-    wrong_box_label: float = 0.06
+    wrong_box_label: float = 0.05
     box_jitter: float = 0.06
     """Standard deviation of a box's sides as a fraction of its size."""
     foreground_error: float = 0.2

@@ -18,6 +18,10 @@ COMMANDS = {
     "demo": "solve scenes that come with the package; a table and a page to open",
     "solve": "a labeling of least energy for a .uai or .npz model",
     "bench": "measure: the energy core, the solvers, the run times",
+    "prepare": "images, a net and a detector -> CRFs on disk",
+    "calibrate": "choose the weights of the energy on training data",
+    "segment": "segment one photo or a folder of them",
+    "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
 }
 
 USAGE_ERROR, INTERRUPTED = 2, 130

@@ -1,0 +1,78 @@
+"""What every data set offers: named images, their labels, and the truth of one image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.errors import InvalidFile
+from policrf.vision.boxes import SupportRule
+from policrf.vision.images import IMAGE_SUFFIXES
+
+LabelMap = NDArray[np.int32]
+VOID = -1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One image of a data set."""
+
+    name: str
+    image: Path
+
+
+class Dataset(Protocol):
+    """Images in a fixed order, with or without truth."""
+
+    labels: tuple[str, ...]
+    support: SupportRule
+
+    def samples(self) -> list[Sample]:
+        """All images."""
+        ...
+
+    def truth(self, sample: Sample) -> LabelMap | None:
+        """Labels of its pixels `[H, W]`, −1 = void; None without truth."""
+        ...
+
+
+def relabeled(mask: LabelMap, labels: Mapping[int, int], where: str) -> LabelMap:
+    """Map the values of a mask to labels; a value without one is an error that names it."""
+    highest = max(int(mask.max(initial=0)), max(labels))
+    unknown = -2
+    table = np.full(highest + 1, unknown, np.int32)
+    for value, label in labels.items():
+        table[value] = label
+    if mask.min(initial=0) < 0:
+        raise InvalidFile(f"{where}: the mask has negative values")
+    out = table[mask]
+    if (out == unknown).any():
+        at = np.argwhere(out == unknown)[0]
+        known = sorted(labels)
+        shown = ", ".join(map(str, known[:4])) + (f" … {known[-1]}" if len(known) > 4 else "")
+        raise InvalidFile(
+            f"{where}: the mask has value {mask[tuple(at)]} at row {at[0]}, column {at[1]}; "
+            f"known values are {shown}"
+        )
+    return out
+
+
+def find_image(folder: Path, stem: str) -> Path:
+    """The image of that name, whatever its suffix (JPEG if it is not there at all)."""
+    for suffix in IMAGE_SUFFIXES:
+        path = folder / f"{stem}{suffix}"
+        if path.exists():
+            return path
+    return folder / f"{stem}.jpg"
+
+
+def existing_folder(path: Path, what: str) -> Path:
+    """The folder, if it is there."""
+    if not path.is_dir():
+        raise InvalidFile(f"{path}: there is no such folder; {what}")
+    return path

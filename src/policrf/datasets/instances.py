@@ -1,0 +1,84 @@
+"""load_instances: prepared data under an energy, as a lazy sequence of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+from policrf.crf.instance import Instance
+from policrf.crf.selection import parse_potentials
+from policrf.datasets.store import Prepared
+from policrf.vision.build import to_instance
+from policrf.vision.energy import Energy
+
+
+class InstanceSequence(Sequence[Instance]):
+    """Instances that are read and weighted when they are asked for; nothing is kept in memory."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        energy: Energy,
+        potentials: str,
+        features: str,
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        parse_potentials(potentials)
+        self.prepared = prepared
+        self.energy = energy
+        self.potentials = potentials
+        self.features = features
+        self._positions = range(len(prepared)) if positions is None else positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, position: int) -> Instance: ...
+    @overload
+    def __getitem__(self, position: slice) -> InstanceSequence: ...
+    def __getitem__(self, position: int | slice) -> Instance | InstanceSequence:
+        if isinstance(position, slice):
+            chosen = self._positions[position]
+            return InstanceSequence(
+                self.prepared, self.energy, self.potentials, self.features, chosen
+            )
+        return to_instance(
+            self.prepared.record(self._positions[position]),
+            self.energy,
+            potentials=self.potentials,
+            features=self.features,
+            label_names=self.prepared.labels,
+            source={"prepared": self.prepared.folder.name},
+        )
+
+    def __iter__(self) -> Iterator[Instance]:
+        return (self[k] for k in range(len(self)))
+
+    @property
+    def names(self) -> list[str]:
+        """The images' names."""
+        return [self.prepared.names[k] for k in self._positions]
+
+    def subset(self, positions: Sequence[int]) -> InstanceSequence:
+        """The instances at these positions of this sequence."""
+        chosen = [self._positions[k] for k in positions]
+        return InstanceSequence(self.prepared, self.energy, self.potentials, self.features, chosen)
+
+
+def load_instances(
+    folder: str | Path,
+    energy: Energy | str | Path | None = None,
+    *,
+    potentials: str = "u+p+hop1+hop2",
+    features: str = "paper",
+) -> InstanceSequence:
+    """The instances of a prepared folder, read lazily.
+
+    energy: an `Energy`, or the path of an energy.yaml; the default weights without one.
+    features: "paper", "appearance" or "paper+appearance".
+    """
+    if not isinstance(energy, Energy):
+        energy = Energy() if energy is None else Energy.load(energy)
+    return InstanceSequence(Prepared(folder), energy, potentials, features)

@@ -1,0 +1,84 @@
+"""Run a function over items on several processes, results in order, one thread each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from policrf.errors import TooLarge
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Work = Callable[[Shared, Item, dict[str, Any]], Result]
+AHEAD = 8  # items a process, submitted before their turn: results wait in memory
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+_state: dict[str, Any] = {}
+
+
+def each(
+    work: Work[Shared, Item, Result], shared: Shared, items: Sequence[Item], jobs: int
+) -> Generator[Result, None, None]:
+    """work(shared, item, cache) for every item, in order; `cache` lives as long as its process."""
+    if jobs <= 1 or len(items) <= 1:
+        cache: dict[str, Any] = {}
+        yield from (work(shared, item, cache) for item in items)
+        return
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    pool = ProcessPoolExecutor(
+        min(jobs, len(items)),
+        multiprocessing.get_context("spawn"),
+        _begin,
+        (work, shared, os.getpid()),
+    )
+    waiting: deque[Future[Result]] = deque()
+    try:
+        rest = iter(items)
+        for item in rest:
+            waiting.append(pool.submit(_call, item))
+            if len(waiting) >= AHEAD * jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        pool.shutdown()
+    except BrokenProcessPool:
+        raise TooLarge(
+            "a worker process died, most likely for want of memory; use fewer with --jobs"
+        ) from None
+    finally:
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _begin(work: Any, shared: Any, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    _state.update(work=work, shared=shared, cache={})
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """End with the parent, also when it was killed and could not say so."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _call(item: Any) -> Any:
+    return _state["work"](_state["shared"], item, _state["cache"])

@@ -1,0 +1,128 @@
+"""Reading and writing picture files: the one place that touches Pillow.
+
+Images come as uint8 `[H, W, 3]` whatever the file holds: greyscale, palette, alpha (dropped), CMYK,
+16 bits a channel (the high byte), EXIF-rotated (turned upright). Masks come as stored, one integer
+a pixel.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.errors import InvalidFile
+from policrf.vision.optional import need
+
+Pixels = NDArray[np.uint8]  # [H, W, 3]
+LabelMap = NDArray[np.int32]  # [H, W]
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm")
+
+
+def read_image(path: str | Path) -> Pixels:
+    """An image file as upright RGB."""
+    pillow = _open(path)
+    try:
+        if pillow.mode.startswith(("I", "F")):
+            return _deep_grey(np.asarray(pillow), path)
+        upright = need("PIL.ImageOps", "Pillow").exif_transpose(pillow)
+        if upright.mode == "P":
+            # Through RGBA: a palette may carry transparency, which "RGB" would warn about.
+            upright = upright.convert("RGBA")
+        return np.ascontiguousarray(np.asarray(upright.convert("RGB"), np.uint8))
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
+        raise InvalidFile(f"{path}: the image cannot be decoded ({error})") from None
+
+
+def _deep_grey(values: NDArray[Any], path: str | Path) -> Pixels:
+    """16- and 32-bit greyscale: 16-bit files by their high byte, others as they are if 0 … 255."""
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise InvalidFile(f"{path}: the image holds values that are not numbers")
+    high, low = float(values.max()), float(values.min())
+    if low < 0 or high > 65535:
+        raise InvalidFile(f"{path}: grey values run from {low:g} to {high:g}, not within 0 … 65535")
+    eight = (values / 257.0 if high > 255 else values).round().astype(np.uint8)
+    return np.repeat(eight[:, :, None], 3, axis=2)
+
+
+def read_mask(path: str | Path) -> LabelMap:
+    """A mask file as stored: palette indices, or 8- or 16-bit values."""
+    pillow = _open(path)
+    try:
+        if pillow.mode not in ("P", "L", "1") and not pillow.mode.startswith("I"):
+            raise InvalidFile(
+                f"{path}: a mask holds one label a pixel (palette or greyscale PNG), "
+                f"this is {pillow.mode}"
+            )
+        return np.asarray(pillow).astype(np.int32)
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
+        if isinstance(error, InvalidFile):
+            raise
+        raise InvalidFile(f"{path}: the mask cannot be decoded ({error})") from None
+
+
+def _open(path: str | Path) -> Any:
+    image_module = need("PIL.Image", "Pillow")
+    if not os.path.exists(path):
+        raise InvalidFile(f"{path}: there is no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # Pillow's own size warning; the limit itself is an error
+            pillow = image_module.open(path)
+            pillow.load()
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
+        size = os.path.getsize(path) if os.path.isfile(path) else -1
+        why = "it is empty" if size == 0 else str(error).replace(str(path), "the file")
+        raise InvalidFile(f"{path}: not a readable picture ({why})") from None
+    except image_module.DecompressionBombError as error:
+        raise InvalidFile(f"{path}: too large a picture ({error})") from None
+    return pillow
+
+
+def palette(n_labels: int) -> NDArray[np.uint8]:
+    """The Pascal VOC colours `[n_labels, 3]`: the bits of a label dealt to red, green and blue."""
+    labels = np.arange(n_labels)
+    colours = np.zeros((n_labels, 3), np.uint8)
+    for shift in range(8):
+        for channel in range(3):
+            bit = (labels >> (3 * shift + channel)) & 1
+            colours[:, channel] |= (bit << (7 - shift)).astype(np.uint8)
+    return colours
+
+
+def write_labels(labels: NDArray[Any], path: str | Path) -> None:
+    """A palette PNG of a label map with labels below 256."""
+    image = need("PIL.Image", "Pillow").fromarray(labels.astype(np.uint8), mode=None)
+    image.putpalette(palette(256).reshape(-1).tolist())
+    _save(image, path)
+
+
+def write_image(pixels: Pixels, path: str | Path) -> None:
+    """An RGB image file; the suffix says the format."""
+    _save(need("PIL.Image", "Pillow").fromarray(np.ascontiguousarray(pixels)), path)
+
+
+def _save(image: Any, path: str | Path) -> None:
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
+    try:
+        image.save(temporary)
+        os.replace(temporary, target)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        raise InvalidFile(f"{path}: the picture cannot be written ({error})") from None
+
+
+def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
+    """The image with every labeled pixel tinted in its label's colour; label 0 is left as it is."""
+    tint = palette(256)[labels]
+    share = np.where(labels[..., None] > 0, opacity, 0.0)
+    mixed: Pixels = (pixels * (1 - share) + tint * share).round().astype(np.uint8)
+    return mixed

@@ -1,0 +1,144 @@
+"""Recipe: everything that decides what prepared data contains, kept beside it as plain values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from policrf._version import __version__
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.vision.boxes import SupportRule
+from policrf.vision.nets import Fit, NetOptions
+from policrf.vision.unaries import ScoreKind
+
+SCHEMA = 1
+_LIBRARIES = (
+    "numpy", "scipy", "scikit-image", "opencv-python-headless", "pillow", "pyarrow", "onnxruntime",
+    "ai-edge-litert", "pycocotools",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How images become records."""
+
+    labels: tuple[str, ...]
+    """Names of the data set's labels; the first is the background."""
+    superpixels: int = 250
+    """How many superpixels SLIC is asked for."""
+    compactness: float = 20.0
+    smoothing: float = 1.0
+    slic_iterations: int = 5
+    max_side: int = 2048
+    """Larger images are worked on at this size; truth stays at full size."""
+    net: str = ""
+    """SHA-256 of the net's file, empty without one."""
+    net_classes: tuple[str, ...] = ()
+    scores: str | None = None
+    hypercolumns: tuple[str, ...] = ()
+    score_kind: ScoreKind = "logits"
+    fit: Fit = "pad"
+    net_windows: int = 1
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    bgr: bool = False
+    detector: str = ""
+    """SHA-256 of the detector's file (or of the file with detections), empty without one."""
+    detector_classes: tuple[str, ...] = ()
+    class_map: dict[str, str | None] | None = None
+    threshold: float = 0.3
+    """Least confidence of a detection."""
+    overlap: float = 0.45
+    """Intersection over union at which the less confident of two boxes of a label is dropped."""
+    detector_windows: int = 1
+    grabcut_scale: float = 0.4
+    grabcut_iterations: int = 2
+    support: SupportRule = "inside"
+    components: int = 32
+    """Principal components of the hypercolumns that are kept."""
+    dataset: dict[str, Any] = field(default_factory=dict)
+    """Which images these are: name, split, root folder's name."""
+
+    def __post_init__(self) -> None:
+        least = {"superpixels": 1, "max_side": 16, "slic_iterations": 1, "net_windows": 1}
+        for name, lowest in (least | {"detector_windows": 1, "components": 0}).items():
+            if getattr(self, name) < lowest:
+                raise InvalidOption(
+                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
+                )
+        for name in ("compactness", "grabcut_scale"):
+            if not getattr(self, name) > 0:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("threshold", "overlap"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be within 0 … 1")
+
+    def net_options(self) -> NetOptions:
+        """The part that concerns the segmentation net."""
+        return NetOptions(
+            self.scores,
+            self.hypercolumns,
+            self.fit,
+            self.net_windows,
+            self.mean,
+            self.deviation,
+            self.bgr,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @staticmethod
+    def from_dict(values: dict[str, Any], where: str = "recipe") -> Recipe:
+        """From plain values, lists turned to tuples."""
+        known = {item.name for item in fields(Recipe)}
+        unknown = sorted(set(values) - known)
+        if unknown or "labels" not in values:
+            what = f"unknown field {unknown[0]!r}" if unknown else "no labels"
+            raise InvalidFile(f"{where}: not a recipe of this version of policrf ({what})")
+        tuples: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        return Recipe(**tuples)
+
+    def difference(self, other: Recipe) -> str | None:
+        """The first field in which two recipes differ, as text."""
+        mine, theirs = self.as_dict(), other.as_dict()
+        for name, value in mine.items():
+            if theirs[name] != value:
+                return f"{name} was {theirs[name]!r} and is {value!r}"
+        return None
+
+
+def file_digest(path: str | Path | None) -> str:
+    """SHA-256 of a file (Darknet: of both files); empty for None."""
+    if path is None:
+        return ""
+    files = [Path(path)]
+    if files[0].suffix == ".cfg":
+        files.append(files[0].with_suffix(".weights"))
+    digest = hashlib.sha256()
+    for file in files:
+        try:
+            digest.update(file.read_bytes())
+        except OSError as error:
+            raise InvalidFile(f"{file}: cannot be read ({error.strerror or error})") from None
+    return digest.hexdigest()
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of what took part; absent libraries are left out."""
+    found = {"policrf": __version__, "python": platform.python_version(), "schema": str(SCHEMA)}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,125 @@
+"""f_i = −log of the superpixel's mean class distribution (section "Implementation details").
+
+Scores of any resolution are interpolated to the pixels first, then turned into probabilities, then
+averaged: the mean of distributions, not the distribution of a mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.errors import InvalidFile
+from policrf.vision.grids import Grid
+from policrf.vision.superpixels import Segments
+
+Float32Array = NDArray[np.float32]
+ScoreKind = Literal["logits", "probabilities"]
+
+
+def pixel_distribution(
+    grids: Sequence[Grid], height: int, width: int, kind: ScoreKind
+) -> Float32Array:
+    """Class probabilities of every pixel `[C, H, W]`; overlapping windows are averaged."""
+    if len(grids) == 1 and grids[0].window == (0, 0, height, width):
+        return _probabilities(grids[0], kind)
+    total = np.zeros((grids[0].values.shape[2], height, width), np.float32)
+    for grid in grids:
+        top, left, bottom, right = grid.window
+        total[:, top:bottom, left:right] += _probabilities(grid, kind)
+    total /= total.sum(axis=0)
+    return total
+
+
+def _probabilities(grid: Grid, kind: ScoreKind) -> Float32Array:
+    values = grid.at_pixels()
+    if kind == "logits":
+        values -= values.max(axis=0)
+        np.exp(values, out=values)
+    total = values.sum(axis=0)
+    values /= np.where(total > 0, total, 1)
+    return values
+
+
+def merge_classes(
+    distribution: Float32Array, labels: NDArray[np.int64], n_labels: int
+) -> Float32Array:
+    """Add up the probabilities of the net's classes `[C, H, W]` that share a label, `[L, H, W]`."""
+    if np.array_equal(labels, np.arange(n_labels)):
+        return distribution
+    merged = np.zeros((n_labels, *distribution.shape[1:]), np.float32)
+    for plane, label in zip(distribution, labels, strict=True):
+        merged[label] += plane
+    return merged
+
+
+def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
+    """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`."""
+    flat = segments.reshape(-1)
+    sizes = np.bincount(flat)
+    means = [np.bincount(flat, plane.reshape(-1)) / sizes for plane in planes]
+    return np.stack(means, axis=1).astype(np.float32)
+
+
+def node_distribution(distribution: Float32Array, segments: Segments) -> Float32Array:
+    """The mean class distribution of every superpixel, `[N, L]`; rows sum to 1."""
+    mean = node_means(distribution, segments)
+    mean /= mean.sum(axis=1, keepdims=True)
+    return mean
+
+
+def read_scores(path: str | Path, n_classes: int, kind: ScoreKind) -> Float32Array:
+    """Per-pixel scores `[h, w, C]` from `.npy` or `.npz`; `[C, h, w]` is turned round."""
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidFile(f"{file}: there is no such score file")
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            values = loaded
+        else:
+            with loaded:
+                if not loaded.files:
+                    raise InvalidFile(f"{file}: the archive is empty")
+                values = loaded["scores" if "scores" in loaded.files else loaded.files[0]]
+    except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, InvalidFile):
+            raise
+        raise InvalidFile(f"{file}: not a readable .npy or .npz file ({error})") from None
+    return checked_scores(values, n_classes, kind, str(file))
+
+
+def checked_scores(
+    values: NDArray[np.generic], n_classes: int, kind: ScoreKind, where: str
+) -> Float32Array:
+    """Scores as float32 `[h, w, C]`, or an error that says what is wrong with them."""
+    if values.ndim == 4 and values.shape[0] == 1:
+        values = values[0]
+    if values.ndim != 3 or n_classes not in (values.shape[0], values.shape[2]):
+        raise InvalidFile(
+            f"{where}: scores have shape {list(values.shape)}, "
+            f"not [height, width, {n_classes}] with one channel for each of {n_classes} classes"
+        )
+    if values.dtype.kind not in "fiu":
+        raise InvalidFile(f"{where}: scores are {values.dtype}, not numbers")
+    if values.shape[2] != n_classes:
+        values = values.transpose(1, 2, 0)
+    scores = np.ascontiguousarray(values, np.float32)
+    if values.dtype.kind != "f" and kind == "probabilities":
+        scores /= 255 if values.dtype.itemsize == 1 else 65535
+    if not np.isfinite(scores).all():
+        y, x, c = np.argwhere(~np.isfinite(scores))[0].tolist()
+        raise InvalidFile(f"{where}: the score at row {y}, column {x}, class {c} is not finite")
+    if kind == "probabilities":
+        if scores.min() < 0 or scores.max() > 1.001:
+            raise InvalidFile(
+                f"{where}: declared as probabilities, but values run from {scores.min():g} "
+                f"to {scores.max():g}; declare them as logits"
+            )
+        if (scores.sum(axis=2) <= 0).any():
+            raise InvalidFile(f"{where}: some pixels have probability 0 for every class")
+    return scores

@@ -6,6 +6,8 @@ place of detections: F = 4 L + 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -38,59 +40,77 @@ def feature_names(n_labels: int) -> tuple[str, ...]:
 
 def paper_features(
     distribution: FloatArray,
-    ptr: IntArray,
-    nodes: IntArray,
+    members: Sequence[IntArray],
     labels: IntArray,
     confidences: FloatArray,
+    composition: FloatArray,
+    cover: FloatArray | sparse.csr_array,
 ) -> Float32Array:
     """The paper's node features b_i, `[N, 4 L + 1]`.
 
     Per node: its unary distribution and entropy; per label, the highest confidence of a box of that
-    label on the node; the mean unary distribution of its most confident box; and per label, how
-    much of that box other boxes of that label cover, times their confidence (the largest). Boxes
-    are ragged: box b holds `nodes[ptr[b]:ptr[b + 1]]`.
+    label on the node; the unary composition of its most confident box; and per label, how much of
+    that box other boxes of the label cover, times their confidence (the largest).
+
+    Parameters
+    ----------
+    distribution: `[N, L]`.
+    members: the nodes of each of the B boxes.
+    labels, confidences: of the boxes, `[B]`.
+    composition: a box's mean distribution, `[B, L]`.
+    cover: share of box b that box c covers, `[B, B]`; the diagonal is not used.
     """
     n_nodes, n_labels = distribution.shape
-    n_boxes = len(labels)
-    confidence = np.zeros((n_nodes, n_labels))
-    box_unary = np.zeros((n_nodes, n_labels))
-    overlap = np.zeros((n_nodes, n_labels))
-    member = sparse.csr_array((np.ones(len(nodes)), nodes, ptr), shape=(n_boxes, n_nodes))
-    shared = sparse.csr_array(member @ member.T)  # [B, B]: nodes that two boxes have in common
-    for b in np.argsort(confidences, kind="stable"):  # the most confident box writes last
-        inside = nodes[ptr[b] : ptr[b + 1]]
-        label = labels[b]
-        confidence[inside, label] = np.maximum(confidence[inside, label], confidences[b])
-        box_unary[inside] = distribution[inside].mean(axis=0)
+    out = np.zeros((n_nodes, 4 * n_labels + 1), np.float32)
+    out[:, :n_labels] = distribution
+    out[:, n_labels] = entropy(np.asarray(distribution, np.float64))
+    confidence, box_unary, overlap = np.split(out[:, n_labels + 1 :], 3, axis=1)
+    rows = sparse.csr_array(cover)
+    # From the least confident box to the most: what is written last is the best box's.
+    for b in np.argsort(confidences, kind="stable"):
+        inside, entries = members[b], slice(rows.indptr[b], rows.indptr[b + 1])
+        touching = rows.indices[entries]
+        share = rows.data[entries] * confidences[touching] * (touching != b)
         others = np.zeros(n_labels)
-        row = slice(shared.indptr[b], shared.indptr[b + 1])
-        touching = shared.indices[row]
-        cover = shared.data[row] / len(inside) * confidences[touching] * (touching != b)
-        np.maximum.at(others, labels[touching], cover)
+        np.maximum.at(others, labels[touching], share)
+        confidence[inside, labels[b]] = confidences[b]
+        box_unary[inside] = composition[b]
         overlap[inside] = others
-    return np.hstack(
-        [distribution, entropy(distribution)[:, None], confidence, box_unary, overlap]
-    ).astype(np.float32)
+    return out
 
 
 def derive_features(crf: CRF) -> tuple[Float32Array, tuple[str, ...]]:
     """The paper's features with cliques as boxes; confidence = weight / largest of its group."""
     distribution = unary_distribution(crf.unary)
-    ptr, nodes, labels, confidences = [0], [], [], []
+    members: list[IntArray] = []
+    labels: list[int] = []
+    confidences: list[float] = []
     for group in crf.groups(BoxAgreement, BoxSupport):
         assert isinstance(group, BoxAgreement | BoxSupport)
         weights = group.weights if isinstance(group, BoxAgreement) else group.penalties
-        scale = max(float(weights.max(initial=0.0)), 1e-300)
-        for clique, label, weight in zip(group, group.labels, weights, strict=True):
-            nodes.append(clique)
-            ptr.append(ptr[-1] + len(clique))
-            labels.append(int(label))
-            confidences.append(float(weight) / scale)
-    flat = np.concatenate(nodes) if nodes else np.zeros(0, np.int64)
+        members += list(group.cliques)
+        labels += group.labels.tolist()
+        confidences += (weights / max(float(weights.max(initial=0.0)), 1e-300)).tolist()
+    composition = [distribution[nodes].mean(axis=0) for nodes in members]
     features = paper_features(
-        distribution, np.asarray(ptr), flat, np.asarray(labels, np.int64), np.asarray(confidences)
+        distribution,
+        members,
+        np.asarray(labels, np.int64),
+        np.asarray(confidences),
+        np.asarray(composition).reshape(-1, crf.n_labels),
+        _shared_nodes(members, crf.n_nodes),
     )
     return features, feature_names(crf.n_labels)
+
+
+def _shared_nodes(members: Sequence[IntArray], n_nodes: int) -> sparse.csr_array:
+    """Share of the nodes of clique b that clique c has too, `[B, B]`."""
+    sizes = np.array([len(nodes) for nodes in members], np.int64)
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    flat = np.concatenate(members) if members else np.zeros(0, np.int64)
+    inside = sparse.csr_array((np.ones(len(flat)), flat, ptr), shape=(len(members), n_nodes))
+    scaled = sparse.diags_array(1 / np.maximum(sizes, 1)) @ inside
+    return sparse.csr_array(scaled @ inside.T)
 
 
 def derive_graph(crf: CRF) -> tuple[IntArray, Float32Array]:

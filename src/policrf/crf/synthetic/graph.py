@@ -6,7 +6,6 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from policrf.crf.checks import FloatArray, IntArray
-from policrf.crf.instance import Float32Array
 
 _JITTER = 0.35
 """Largest displacement of a point, in cells of the lattice."""
@@ -36,15 +35,3 @@ def planar_edges(points: FloatArray) -> IntArray:
     edges = np.stack([codes // len(points), codes % len(points)], axis=1)
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     return np.asarray(edges[lengths <= _LONGEST / np.sqrt(len(points))])
-
-
-def softmax_weights(
-    edges: IntArray, similarity: FloatArray, n_nodes: int, temperature: float
-) -> Float32Array:
-    """w(i, j) `[M, 2]`: a softmax of the similarities `[M]` over each node's neighbours.
-
-    Similarities are at most 1, so that the exponentials need no shift.
-    """
-    strength = np.exp((similarity - 1.0) / temperature)
-    total = np.bincount(edges.ravel(), np.repeat(strength, 2), n_nodes)
-    return np.asarray(strength[:, None] / total[edges], np.float32)

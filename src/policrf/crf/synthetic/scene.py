@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.checks import FloatArray, IntArray
-from policrf.crf.instance import Instance
+from policrf.crf.features import feature_names, paper_features, softmax_over_neighbours
+from policrf.crf.instance import Float32Array, Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
-from policrf.crf.synthetic.boxes import inside_larger
+from policrf.crf.synthetic.boxes import inside_larger, overlap_shares
 from policrf.crf.synthetic.description import (
     SAMPLES,
     Description,
@@ -16,8 +17,7 @@ from policrf.crf.synthetic.description import (
     label_counts,
     sampled,
 )
-from policrf.crf.synthetic.features import feature_names, scene_features
-from policrf.crf.synthetic.graph import lattice_points, planar_edges, softmax_weights
+from policrf.crf.synthetic.graph import lattice_points, planar_edges
 from policrf.crf.synthetic.layout import BoolArray
 from policrf.crf.synthetic.options import checked_groups, checked_integer, checked_size
 from policrf.crf.synthetic.recipe import SceneRecipe, chosen_recipe
@@ -75,9 +75,9 @@ def make_scene(
     )
     return Instance(
         crf,
-        scene_features(distribution, scene.detections, cliques),
+        _features(distribution, scene, cliques),
         edges,
-        softmax_weights(edges, similarity, n_nodes, chosen.temperature),
+        softmax_over_neighbours(edges, similarity / chosen.temperature, n_nodes),
         truth,
         feature_names=feature_names(scene.n_labels),
         source={
@@ -145,6 +145,22 @@ def _clique(scene: Description, box: int, points: FloatArray) -> IntArray:
         centre = 0.5 * (detection.box[:2] + detection.box[2:])
         nodes = np.argmin(((points - centre) ** 2).sum(axis=1), keepdims=True)
     return nodes.astype(np.int64)
+
+
+def _features(
+    distribution: FloatArray, scene: Description, cliques: list[IntArray]
+) -> Float32Array:
+    found = scene.detections
+    boxes = np.array([d.box for d in found]).reshape(-1, 4)
+    composition = np.array([distribution[nodes].mean(axis=0) for nodes in cliques])
+    return paper_features(
+        distribution,
+        cliques,
+        np.array([d.label for d in found], np.int64),
+        np.array([d.confidence for d in found]),
+        composition.reshape(-1, scene.n_labels),
+        overlap_shares(boxes),
+    )
 
 
 def _potentials(

@@ -1,0 +1,94 @@
+"""A binary heap over items 0 … n − 1 whose keys can change: the largest key, lowest item first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.checks import FloatArray, IntArray
+
+
+class Heap(NamedTuple):
+    """Every item is in the heap until it is popped."""
+
+    items: IntArray  # [n]; items[: size[0]] is the heap
+    place: IntArray  # [n]; where an item is in `items`, −1 once popped
+    keys: FloatArray  # [n]
+    size: IntArray  # [1]
+
+
+def new_heap(n_items: int) -> Heap:
+    """A heap of all items; set `keys`, then call `order_heap`."""
+    items = np.arange(n_items, dtype=np.int64)
+    return Heap(items, items.copy(), np.zeros(n_items), np.array([n_items], np.int64))
+
+
+@leaf
+def comes_before(h: Heap, first: int, second: int) -> bool:
+    """Whether item `first` is popped before item `second`."""
+    return h.keys[first] > h.keys[second] or (h.keys[first] == h.keys[second] and first < second)
+
+
+@leaf
+def sift_up(h: Heap, at: int) -> None:
+    """Move the item at position `at` towards the top until its parent comes before it."""
+    item = h.items[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        if not comes_before(h, item, h.items[parent]):
+            break
+        h.items[at] = h.items[parent]
+        h.place[h.items[at]] = at
+        at = parent
+    h.items[at] = item
+    h.place[item] = at
+
+
+@leaf
+def sift_down(h: Heap, at: int) -> None:
+    """Move the item at position `at` away from the top until it comes before its children."""
+    item = h.items[at]
+    size = h.size[0]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and comes_before(h, h.items[child + 1], h.items[child]):
+            child += 1
+        if not comes_before(h, h.items[child], item):
+            break
+        h.items[at] = h.items[child]
+        h.place[h.items[at]] = at
+        at = child
+    h.items[at] = item
+    h.place[item] = at
+
+
+@leaf
+def order_heap(h: Heap) -> None:
+    """Make a heap of items whose keys were set in any order: O(n)."""
+    for at in range(h.size[0] // 2 - 1, -1, -1):
+        sift_down(h, at)
+
+
+@leaf
+def change_key(h: Heap, item: int, key: float) -> None:
+    """Give an item that is in the heap another key: O(log n)."""
+    h.keys[item] = key
+    sift_up(h, h.place[item])
+    sift_down(h, h.place[item])
+
+
+@leaf
+def pop_first(h: Heap) -> int:
+    """Take the item with the largest key out."""
+    first = h.items[0]
+    h.size[0] -= 1
+    h.place[first] = -1
+    if h.size[0] > 0:
+        h.items[0] = h.items[h.size[0]]
+        h.place[h.items[0]] = 0
+        sift_down(h, 0)
+    return first

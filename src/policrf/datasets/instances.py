@@ -11,6 +11,7 @@ from policrf.crf.selection import parse_potentials
 from policrf.datasets.store import Prepared
 from policrf.vision.build import to_instance
 from policrf.vision.energy import Energy
+from policrf.vision.record import Record
 
 
 class InstanceSequence(Sequence[Instance]):
@@ -44,8 +45,16 @@ class InstanceSequence(Sequence[Instance]):
             return InstanceSequence(
                 self.prepared, self.energy, self.potentials, self.features, chosen
             )
+        return self.build(self.record(position))
+
+    def record(self, position: int) -> Record:
+        """The raw quantities behind one instance."""
+        return self.prepared.record(self._positions[position])
+
+    def build(self, record: Record) -> Instance:
+        """Apply this sequence's weights to a record."""
         return to_instance(
-            self.prepared.record(self._positions[position]),
+            record,
             self.energy,
             potentials=self.potentials,
             features=self.features,

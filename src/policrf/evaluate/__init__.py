@@ -1,1 +1,1 @@
-"""Measuring: metrics, the solver × instance grid, benchmarks and their tables."""
+"""Solvers on prepared data: a resumable grid, its figures with intervals, and tables."""

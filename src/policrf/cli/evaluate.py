@@ -1,0 +1,134 @@
+"""`policrf evaluate PREPARED --solvers NAME … --energy energy.yaml --potentials u+p+hop1`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from policrf.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from policrf.datasets.instances import InstanceSequence
+    from policrf.evaluate.results import Result
+
+
+@dataclass(frozen=True)
+class Config:
+    """Solve prepared instances with several solvers and compare them."""
+
+    prepared: Annotated[Path, tyro.conf.Positional]
+    """A folder that policrf prepare has made."""
+    solvers: tuple[str, ...] = ("unary", "icm")
+    """Solvers, with options as NAME:option=value,…; net and oracle are always there."""
+    energy: Path | None = None
+    """The weights (energy.yaml); the defaults without it."""
+    potentials: str = "u+p+hop1+hop2"
+    """Which terms the energy has, joined by +."""
+    features: str = "paper"
+    """Node features for policies: paper, appearance or paper+appearance."""
+    out: Path | None = None
+    """Folder for results.jsonl, results.csv and the summary; an earlier run there goes on."""
+    compare: tuple[str, ...] = ()
+    """Pairs of solvers to compare: first second first second …"""
+    seconds: float | None = None
+    """Time limit of one solver on one instance."""
+    limit: int | None = None
+    """Only the first so many instances."""
+    seed: int = 0
+    """Seed of the solvers and of the bootstrap."""
+    jobs: int = os.cpu_count() or 1
+    """Processes."""
+    json: bool = False
+    """Print one JSON object instead of tables."""
+
+
+def run(config: Config) -> None:
+    """Evaluate, write the tables if asked, and print the summary."""
+    from policrf.cli.progress import progress_bar
+    from policrf.datasets.instances import load_instances
+    from policrf.evaluate.metrics import Grid
+    from policrf.evaluate.runner import REFERENCES, evaluate
+    from policrf.evaluate.tables import summary_markdown, write_summary
+
+    if len(config.compare) % 2:
+        raise InvalidOption("--compare takes pairs of solvers: first second first second …")
+    instances = load_instances(
+        config.prepared, config.energy, potentials=config.potentials, features=config.features
+    )[: config.limit]
+    solvers = [*REFERENCES, *config.solvers]
+    if config.out is not None:
+        _claim(config, instances)
+    with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
+        results = evaluate(
+            instances, solvers, out=config.out, seconds=config.seconds, seed=config.seed,
+            jobs=config.jobs, advance=advance,
+        )  # fmt: skip
+    labels = instances.prepared.labels
+    grid = Grid(results, labels, config.seed)
+    rows = [grid.row(solver) for solver in grid.solvers()]
+    pairs = zip(config.compare[::2], config.compare[1::2], strict=True)
+    comparisons = [grid.compare(first, second) for first, second in pairs]
+    if config.out is not None:
+        write_summary(config.out, rows, labels, comparisons)
+        _write_csv(config.out / "results.csv", results)
+    if config.json:
+        print(json.dumps({"rows": rows, "comparisons": [vars(pair) for pair in comparisons]}))
+    else:
+        print(summary_markdown(rows, comparisons), end="")
+
+
+def _claim(config: Config, instances: InstanceSequence) -> None:
+    """Make the folder with its configuration, or check that it holds the same evaluation."""
+    from policrf.datasets.store import read_json, write_json
+
+    assert config.out is not None
+    content: dict[str, Any] = {
+        "prepared": config.prepared.name,
+        "recipe": instances.prepared.recipe.as_dict(),
+        "energy": {k: _plain(v) for k, v in instances.energy.as_dict().items()},
+        "potentials": config.potentials,
+        "features": config.features,
+        "seconds": config.seconds,
+        "seed": config.seed,
+    }
+    content = json.loads(json.dumps(content))
+    file = config.out / "config.json"
+    if file.exists():
+        there = read_json(file)
+        for name, value in content.items():
+            if there.get(name) != value:
+                raise InvalidOption(
+                    f"{config.out} holds another evaluation: its {name} differs; "
+                    "choose another --out"
+                )
+        return
+    config.out.mkdir(parents=True, exist_ok=True)
+    write_json(file, content)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if value == float("inf") else value
+
+
+def _write_csv(path: Path, results: list[Result]) -> None:
+    """One line a solver and instance, without the confusion matrices."""
+    import csv
+    import io
+
+    from policrf.crf.io.files import atomic_write
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    terms = next((list(result.terms) for result in results if result.terms), [])
+    header = ["solver", "name", "nodes", "energy", "lower_bound", "optimal", "seconds", "failed"]
+    writer.writerow([*header, *terms])
+    for result in results:
+        plain = [getattr(result, name) for name in header]
+        writer.writerow([*plain, *(result.terms.get(name, "") for name in terms)])
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())

@@ -1,0 +1,99 @@
+"""One result a line (JSON), appended as it comes: a killed run goes on from the whole lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.errors import InvalidFile
+
+
+@dataclass(frozen=True)
+class Result:
+    """One solver on one instance."""
+
+    solver: str
+    name: str
+    nodes: int
+    energy: float = math.nan
+    terms: dict[str, float] = field(default_factory=dict)
+    lower_bound: float = -math.inf
+    optimal: bool = False
+    seconds: float = math.nan
+    pixels: list[list[int]] | None = None
+    """Confusion of pixels as rows (true, predicted, count); None without truth."""
+    superpixels: list[list[int]] | None = None
+    failed: str = ""
+    """Why there is no labeling: the solver cannot take one of the potentials."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What must be unique in a file of results."""
+        return self.solver, self.name
+
+
+def sparse(confusion: NDArray[np.int64]) -> list[list[int]]:
+    """The nonzero entries of a matrix as rows (row, column, value)."""
+    rows, columns = np.nonzero(confusion)
+    return [[int(r), int(c), int(confusion[r, c])] for r, c in zip(rows, columns, strict=True)]
+
+
+def dense(entries: list[list[int]], n_labels: int) -> NDArray[np.int64]:
+    """The matrix of such rows."""
+    matrix = np.zeros((n_labels, n_labels), np.int64)
+    for row, column, value in entries:
+        matrix[row, column] = value
+    return matrix
+
+
+def to_line(result: Result) -> str:
+    """JSON, with null for what is not finite."""
+    return json.dumps(_plain(asdict(result)), ensure_ascii=False)
+
+
+def from_line(line: str) -> Result:
+    """What `to_line` wrote."""
+    values = json.loads(line)
+    values["energy"] = math.nan if values["energy"] is None else values["energy"]
+    values["seconds"] = math.nan if values["seconds"] is None else values["seconds"]
+    values["lower_bound"] = -math.inf if values["lower_bound"] is None else values["lower_bound"]
+    return Result(**values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_results(path: Path) -> list[Result]:
+    """All whole lines; a last line that a kill has cut short is left out."""
+    if not path.exists():
+        return []
+    results = []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for at, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            results.append(from_line(line))
+        except (ValueError, TypeError, KeyError):
+            if at == len(lines):
+                break
+            raise InvalidFile(f"{path}, line {at}: not a result; delete the file") from None
+    return results
+
+
+def rewrite(path: Path, results: Iterable[Result]) -> None:
+    """Replace the file by whole lines only, so that appending to it is safe."""
+    from policrf.crf.io.files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write("".join(to_line(result) + "\n" for result in results).encode())

@@ -1,0 +1,180 @@
+"""The solver × instance grid: on all cores, resumable, every labeling judged the same way.
+
+Two rows come for free with prepared data: "net", the segmentation net's own pixels at full
+resolution, and "oracle", the best labeling that the superpixels allow.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from policrf.crf.instance import Instance
+from policrf.datasets.confusion import node_confusion, pixel_confusion
+from policrf.datasets.instances import InstanceSequence
+from policrf.datasets.workers import each
+from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
+from policrf.solvers import SOLVERS, solve
+from policrf.vision.record import Record
+
+REFERENCES = ("net", "oracle")
+PATIENCE = 2.0  # seconds of work in this process before others are started
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """A solver with its options, written NAME or NAME:option=value,option=value."""
+
+    text: str
+    name: str
+    options: dict[str, Any]
+
+    @staticmethod
+    def parse(text: str) -> SolverSpec:
+        """Check the name; options are JSON values, anything else is taken as text."""
+        name, _, rest = text.partition(":")
+        if name not in REFERENCES:
+            SOLVERS.get(name)
+        options: dict[str, Any] = {}
+        for part in rest.split(",") if rest else []:
+            key, equals, value = part.partition("=")
+            if not equals or not key.isidentifier():
+                raise InvalidOption(f"solver {text!r}: write options as NAME:option=value")
+            try:
+                options[key] = json.loads(value)
+            except json.JSONDecodeError:
+                options[key] = value
+        return SolverSpec(text, name, options)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a worker process needs: the instances, and how they are solved."""
+
+    instances: InstanceSequence
+    seconds: float | None = None
+    seed: int = 0
+
+
+Task = tuple[SolverSpec, int]
+
+
+def evaluate(
+    instances: InstanceSequence,
+    solvers: Sequence[str],
+    *,
+    out: Path | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    advance: Callable[[str], None] = lambda text: None,
+) -> list[Result]:
+    """Solve every instance with every solver; with `out`, results of an earlier run are kept."""
+    specs = [SolverSpec.parse(text) for text in dict.fromkeys(solvers)]
+    grid = Grid(instances, seconds, seed)
+    log = None if out is None else out / "results.jsonl"
+    known = {result.key: result for result in (read_results(log) if log else [])}
+    names = instances.names
+    tasks = [(spec, k) for k in range(len(instances)) for spec in specs]
+    missing = [task for task in tasks if (task[0].text, names[task[1]]) not in known]
+    for spec, _ in tasks[: len(tasks) - len(missing)]:
+        advance(spec.text)
+    if log is not None:
+        rewrite(log, known.values())
+    with _appending(log) as file:
+        for result in _run(grid, missing, jobs):
+            known[result.key] = result
+            if file is not None:
+                file.write(to_line(result) + "\n")
+                file.flush()
+            advance(result.solver)
+    return [known[spec.text, names[k]] for spec, k in tasks]
+
+
+class _appending:
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.file: IO[str] | None = None
+
+    def __enter__(self) -> IO[str] | None:
+        if self.path is not None:
+            self.file = open(self.path, "a", encoding="utf-8")
+        return self.file
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+def _run(grid: Grid, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+    """Short jobs are done here: starting processes would take longer than the work."""
+    start, cache, done = time.perf_counter(), {}, 0  # type: ignore[var-annotated]
+    for task in tasks:
+        if jobs > 1 and time.perf_counter() - start > PATIENCE and done < 0.7 * len(tasks):
+            break
+        yield solve_one(grid, task, cache)
+        done += 1
+    yield from each(solve_one, grid, tasks[done:], jobs)
+
+
+def solve_one(grid: Grid, task: Task, cache: dict[str, Any]) -> Result:
+    """One solver on one instance."""
+    spec, position = task
+    if cache.get("position") != position:
+        cache.update(position=position, record=grid.instances.record(position), instance=None)
+    record: Record = cache["record"]
+    if spec.name in REFERENCES:
+        return _reference(spec, record)
+    if cache["instance"] is None:
+        cache["instance"] = grid.instances.build(record)
+    return judged(cache["instance"], spec, record.name, grid.seconds, grid.seed)
+
+
+def judged(
+    instance: Instance, spec: SolverSpec, name: str, seconds: float | None, seed: int
+) -> Result:
+    """Solve an instance and hold the labeling against the truth."""
+    n_nodes = instance.crf.n_nodes
+    try:
+        solution = solve(instance, spec.name, seconds=seconds, seed=seed, **spec.options)
+    except UnsupportedPotential as error:
+        return Result(spec.text, name, n_nodes, failed=str(error))
+    pixels = superpixels = None
+    if instance.truth is not None:
+        pixels = sparse(pixel_confusion(instance.truth, solution.labels))
+        superpixels = sparse(node_confusion(instance.truth, solution.labels))
+    return Result(
+        spec.text,
+        name,
+        n_nodes,
+        solution.energy,
+        instance.crf.terms(solution.labels),
+        solution.lower_bound,
+        solution.optimal,
+        solution.seconds,
+        pixels,
+        superpixels,
+    )
+
+
+def _reference(spec: SolverSpec, record: Record) -> Result:
+    truth = record.truth_counts()
+    if truth is None:
+        return Result(spec.text, record.name, record.n_nodes, failed="there is no truth")
+    if spec.name == "net":
+        return Result(spec.text, record.name, record.n_nodes, pixels=sparse(record.net_counts()))
+    best = np.argmax(truth, axis=1).astype(np.int64)
+    return Result(
+        spec.text,
+        record.name,
+        record.n_nodes,
+        pixels=sparse(pixel_confusion(truth, best)),
+        superpixels=sparse(node_confusion(truth, best)),
+    )

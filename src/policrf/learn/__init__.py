@@ -1,0 +1,1 @@
+"""Learning: calibrating an energy (no torch), and training policies (torch)."""

@@ -13,13 +13,15 @@ Why our own cut: a whole expansion on scipy's `maximum_flow` (which takes 32-bit
 
 from __future__ import annotations
 
+import numpy as np
+
 from policrf.crf.checks import IntArray
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
 from policrf.errors import InvalidOption
 from policrf.solvers.crossover import Incumbent
 from policrf.solvers.expansion_descent import Descent
 from policrf.solvers.expansion_problem import refuse_what_no_cut_takes, without_quotas
-from policrf.solvers.quota_lagrangian import ascend, dual_value
+from policrf.solvers.quota_lagrangian import ascend
 from policrf.solvers.quota_repair import QuotaRepair
 from policrf.solvers.run import Run
 
@@ -42,7 +44,7 @@ def alpha_expansion(
     if hop2 not in HOP2:
         raise InvalidOption(f"hop2 must be one of {', '.join(HOP2)}, not {hop2!r}")
     for option, value in (("orders", orders), ("sweeps", sweeps), ("iterations", iterations)):
-        if not isinstance(value, int) or value < 1:
+        if not isinstance(value, int | np.integer) or value < 1:
             raise InvalidOption(f"{option} must be a whole number ≥ 1, not {value!r}")
     run.refuse_all_but(Potts, BoxAgreement, BoxSupport, Tables)
     refuse_what_no_cut_takes(run.crf, run.solver)
@@ -53,13 +55,16 @@ def alpha_expansion(
     labels = _descend_in_orders(descent, 1 if descent.exact else orders)
     run.info["converged"] = descent.converged
     run.offer(labels)
-    repair = QuotaRepair(descent, labels)
-    if descent.exact and descent.converged:
-        run.bound(dual_value(repair, repair.prices, labels))
-    if hop2 == "ignore" or not repair.quotas:
+    if not run.crf.groups(BoxSupport):
+        if descent.exact and descent.converged:
+            run.bound(run.crf.energy(labels))
         return
-    repair.best.keep(descent.start)
-    repair.repair()
+    repair = QuotaRepair(descent, labels)
+    repair.bound_at(repair.prices, labels)
+    if hop2 != "ignore":
+        repair.repair()
+        if repair.keep(descent.start):
+            repair.repair()
     if hop2 == "lagrangian":
         ascend(repair, iterations)
 

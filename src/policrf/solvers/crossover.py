@@ -30,6 +30,8 @@ class Incumbent:
 
     def keep(self, labels: IntArray) -> bool:
         """Take `labels`, or regions of them, if that lowers the energy; returns whether it did."""
+        if np.array_equal(labels, self.labels):
+            return False
         before = self.energy
         load_labels(self.arrays, self._state, labels)
         if self._energy() < self.energy:

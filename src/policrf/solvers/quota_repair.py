@@ -96,9 +96,23 @@ class QuotaRepair:
         """Moves to all labels at `prices`, then the quotas one by one; did the best improve?"""
         self.set_prices(prices)
         priced = self.descent.descend(labels, self.descent.labels_in_use)
-        return priced, self._keep(self._polish(priced))
+        self.bound_at(prices, priced)
+        return priced, self.keep(self._polish(priced))
 
-    def _keep(self, labels: IntArray) -> bool:
+    def bound_at(self, prices: dict[int, float], labels: IntArray) -> None:
+        """Report D(μ) (see `quota_lagrangian`), if `labels` are proven to be the minimum there."""
+        if not (self.descent.exact and self.descent.converged):
+            return
+        value = self.run.crf.energy(labels)
+        for c in self.quotas:
+            matches, count = self.matches(c, labels), int(self.arrays.clique_count[c])
+            penalty = float(self.arrays.clique_weight[c])
+            value += min(penalty, prices[c] * count) - prices[c] * matches
+            value -= penalty if matches < count else 0.0
+        self.run.bound(value)
+
+    def keep(self, labels: IntArray) -> bool:
+        """Cross `labels` with the best labeling, and offer it if that made it better."""
         improved = self.best.keep(labels)
         if improved:
             self.run.offer(self.best.labels)
@@ -109,7 +123,7 @@ class QuotaRepair:
         before = self.prices[c]
         improved = False
         for labels in self._envelope(c):
-            improved |= self._keep(self._polish(labels, meet=c))
+            improved |= self.keep(self._polish(labels, meet=c))
         if not improved:
             self.prices[c] = before
         return improved

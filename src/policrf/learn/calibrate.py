@@ -38,15 +38,18 @@ class Grids:
     """The values that are tried."""
 
     alpha: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    """For the hard gates; the contrast gate, per pixel of border, tries a twentieth of these."""
+    """For the hard gates."""
+    alpha_contrast: tuple[float, ...] = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4)
+    """For the contrast gate, per pixel of border."""
     beta: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
     """Quantiles of |g_i · g_j| over the training edges."""
     sigma_colour: tuple[float, ...] = (5.0, 10.0, 20.0, math.inf)
     sigma_feature: tuple[float, ...] = (0.5, 2.0, math.inf)
     """In units of the mean of 1 − g_i · g_j over the training edges."""
     w: tuple[float, ...] = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
-    lambda_: tuple[float, ...] = (0.0, 0.25, 0.5, 1.0, 2.0)
-    C: tuple[float, ...] = (1.5, 2.0, 3.0, 5.0)
+    lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    C: tuple[float, ...] = (1.5, 2.0, 3.0)
+    support: tuple[str, ...] = ("special", "all")
     temperature: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
@@ -66,6 +69,8 @@ class Calibration:
     """The chosen energy, and everything that was tried."""
 
     energy: Energy
+    kinds: dict[str, Energy]
+    """The best energy of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2."""
     trials: tuple[Trial, ...]
     baseline: float
     """Pixel IoU of the unary argmax on the same images."""
@@ -149,7 +154,7 @@ def calibrate(
     positions = _positions(prepared, images, seed)
     search = _Search(prepared, positions, solver, seed, jobs, score, advance)
     baseline = search.run("unary", [(energy, "u")])
-    quantiles, spread, has_boxes, has_support = _survey(prepared, positions, grids.beta)
+    quantiles, spread, has_boxes = _survey(prepared, positions, grids.beta)
 
     pairwise = [
         search.run(f"pairwise {gate}", list(_pairwise(energy, gate, grids, quantiles, spread)))
@@ -157,25 +162,24 @@ def calibrate(
     ]
     winner = max(pairwise, key=search.value)
     best = {"unary": baseline.iou} | {trial.stage: trial.iou for trial in pairwise}
+    kinds = {"u": energy, "u+p": winner.energy}
     if has_boxes:
-        factors = (0.5, 1.0, 2.0)
-        pairs = itertools.product(factors, grids.w)
-        settings = [
-            (winner.energy.replace(alpha=winner.energy.alpha * f, w=w), "u+p+hop1")
-            for f, w in pairs
-        ]
-        winner = search.run("hop1", settings)
-        best["hop1"] = winner.iou
-    if has_support:
-        options = itertools.product(grids.lambda_, grids.C)
-        settings = [
-            (winner.energy.replace(lambda_=lam, C=c), "u+p+hop1+hop2") for lam, c in options
-        ]
-        winner = search.run("hop2", settings)
-        best["hop2"] = winner.iou
-    settings = [(winner.energy.replace(temperature=t), "") for t in grids.temperature]
-    chosen = search.run("temperature", settings).energy
-    return Calibration(chosen, tuple(search.trials), baseline.iou, len(positions), solver, best)
+        for stage, settings in (("hop1", _agreement), ("hop2", _support)):
+            winner = search.run(stage, list(settings(winner.energy, grids)))
+            kinds[winner.potentials] = winner.energy
+            best[stage] = winner.iou
+    warm = [(winner.energy.replace(temperature=t), "") for t in grids.temperature]
+    temperature = search.run("temperature", warm).energy.temperature
+    kinds = {name: kind.replace(temperature=temperature) for name, kind in kinds.items()}
+    return Calibration(
+        energy=winner.energy.replace(temperature=temperature),
+        kinds=kinds,
+        trials=tuple(search.trials),
+        baseline=baseline.iou,
+        images=len(positions),
+        solver=solver,
+        best=best,
+    )
 
 
 def stages(gates: Sequence[str]) -> int:
@@ -188,13 +192,24 @@ def _pairwise(
 ) -> Iterator[Setting]:
     if gate == "contrast":
         for alpha, colour, feature in itertools.product(
-            grids.alpha, grids.sigma_colour, grids.sigma_feature
+            grids.alpha_contrast, grids.sigma_colour, grids.sigma_feature
         ):
-            changes: dict[str, Any] = {"alpha": alpha / 20, "sigma_colour": colour}
-            yield energy.replace(gate=gate, sigma_feature=feature * spread, **changes), "u+p"
+            widths = {"sigma_colour": colour, "sigma_feature": feature * spread}
+            yield energy.replace(gate=gate, alpha=alpha, **widths), "u+p"
         return
     for alpha, beta in itertools.product(grids.alpha, quantiles):
         yield energy.replace(gate=gate, alpha=alpha, beta=beta), "u+p"
+
+
+def _agreement(energy: Energy, grids: Grids) -> Iterator[Setting]:
+    for factor, w in itertools.product((0.5, 1.0, 2.0), grids.w):
+        yield energy.replace(alpha=energy.alpha * factor, w=w), "u+p+hop1"
+
+
+def _support(energy: Energy, grids: Grids) -> Iterator[Setting]:
+    yield energy.replace(lambda_=0.0), "u+p+hop1+hop2"
+    for chosen, lam, c in itertools.product(grids.support, grids.lambda_, grids.C):
+        yield energy.replace(support=chosen, lambda_=lam, C=c), "u+p+hop1+hop2"
 
 
 def _positions(prepared: Prepared, images: int | None, seed: int) -> list[int]:
@@ -208,17 +223,16 @@ def _positions(prepared: Prepared, images: int | None, seed: int) -> list[int]:
 
 def _survey(
     prepared: Prepared, positions: Sequence[int], levels: Sequence[float]
-) -> tuple[list[float], float, bool, bool]:
-    """Quantiles of |g_i · g_j|, mean of 1 − g_i · g_j, whether there are boxes for HOP1, HOP2."""
-    products, boxes, support = [], False, False
+) -> tuple[list[float], float, bool]:
+    """Quantiles of |g_i · g_j|, the mean of 1 − g_i · g_j, and whether there are boxes."""
+    products, boxes = [], False
     for position in positions[:: max(1, len(positions) // 100)]:
         record = prepared.record(position)
         products.append(record.product)
         boxes |= bool((record.box_labels > 0).any())
-        support |= bool((record.box_support >= 0).any())
     joined = np.concatenate(products)
     quantiles = [round(float(q), 6) for q in np.quantile(np.abs(joined), levels)]
-    return quantiles, round(float(1 - joined.mean()), 6), boxes, support
+    return quantiles, round(float(1 - joined.mean()), 6), boxes
 
 
 def _solutions(job: _Job, position: int, cache: dict[str, Any]) -> IntArray:

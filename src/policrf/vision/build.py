@@ -102,11 +102,17 @@ def agreement(record: Record, members: Members, energy: Energy) -> list[BoxAgree
 
 
 def support(record: Record, members: Members, energy: Energy) -> list[BoxSupport]:
-    """HOP2 for the special boxes, with the label that each of them asks for."""
-    chosen = [b for b in np.flatnonzero(record.box_support >= 0) if len(members[b])]
+    """HOP2 for the special boxes, with the label that each of them asks for, or for all boxes."""
+    wanted = record.box_support
+    if energy.support == "all":
+        wanted = np.where(
+            wanted >= 0, wanted, np.where(record.box_labels > 0, record.box_labels, -1)
+        )
+    chosen = [b for b in np.flatnonzero(wanted >= 0) if len(members[b])]
     if not chosen or energy.lambda_ == 0:
         return []
-    labels = record.box_support[chosen].astype(np.int64)
+    labels = wanted[chosen].astype(np.int64)
     sizes = np.asarray([len(members[b]) for b in chosen], np.float64)
-    penalties = energy.lambda_ * (sizes if energy.penalty == "per_node" else np.ones_like(sizes))
+    scale = sizes * record.box_scores[chosen] if energy.penalty == "per_node" else 1.0
+    penalties = energy.lambda_ * scale * np.ones_like(sizes)
     return [BoxSupport([members[b] for b in chosen], labels, penalties, sizes / energy.C)]

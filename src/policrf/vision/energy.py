@@ -3,7 +3,8 @@
 f_ij  = α [y_i ≠ y_j] where the gate is open:   below  |g_i · g_j| < β   (the paper's literal form)
                                                 above  |g_i · g_j| ≥ β   (similar superpixels agree)
 contrast: α · border length · exp(−‖ΔLab‖² / 2σ_c² − (1 − g_i · g_j) / σ_g) [y_i ≠ y_j]
-HOP1  = w · c_b · min(#match, #mismatch);   HOP2 = λ_b [#{y_i = l} < |I_b| / C], λ_b = λ |I_b| or λ.
+HOP1  = w · c_b · min(#match, #mismatch)
+HOP2  = λ_b [#{y_i = l} < |I_b| / C] with λ_b = λ c_b |I_b|, or λ for every box (the paper's)
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from policrf.errors import InvalidFile, InvalidOption
 
 Gate = Literal["below", "above", "contrast"]
 Penalty = Literal["per_node", "fixed"]
+Support = Literal["special", "all"]
+
+_CHOICES = {"gate": get_args(Gate), "penalty": get_args(Penalty), "support": get_args(Support)}
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class Energy:
     w: float = 0.3
     """w of HOP1."""
     penalty: Penalty = "per_node"
-    """HOP2's λ_b: λ for every node of the box, or the same λ for every box (the paper's)."""
+    """HOP2's λ_b: per_node, λ c_b |I_b|, or fixed, the same λ for every box (the paper's)."""
+    support: Support = "special"
+    """HOP2 for the special boxes only (the paper's), or for all boxes with a label."""
     lambda_: float = 0.5
     """λ of HOP2."""
     C: float = 2.0
@@ -49,14 +55,14 @@ class Energy:
     """Smallest probability; the unary of a node is at most −log of it."""
 
     def __post_init__(self) -> None:
-        for name, allowed in (("gate", get_args(Gate)), ("penalty", get_args(Penalty))):
+        for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise InvalidOption(
                     f"energy: {name} is {getattr(self, name)!r}; it is one of {', '.join(allowed)}"
                 )
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in ("gate", "penalty"):
+            if field.name in _CHOICES:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
                 raise InvalidOption(f"energy: {_shown(field.name)} is {value!r}, not a number")

@@ -34,7 +34,7 @@ def read_image(path: str | Path) -> Pixels:
         if upright.mode == "P":
             # Through RGBA: a palette may carry transparency, which "RGB" would warn about.
             upright = upright.convert("RGBA")
-        return np.ascontiguousarray(np.asarray(upright.convert("RGB"), np.uint8))
+        return np.array(upright.convert("RGB"), np.uint8, order="C")
     except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
         raise InvalidFile(f"{path}: the image cannot be decoded ({error})") from None
 

@@ -100,7 +100,7 @@ class Pipeline:
         work, segments, pixels, nodes, columns = parts
         height, width = work.shape[:2]
         lab = to_lab(work)
-        border = adjacency(segments, lab)
+        border = adjacency(segments)
         found = self._detections(work, image.shape[:2], detections)
         under = box_nodes(
             work, segments, found,
@@ -119,7 +119,6 @@ class Pipeline:
             appearance=self._reduced(columns),
             edges=border.edges,
             length=border.length,
-            contrast=border.contrast,
             product=edge_products(columns, border.edges),
             boxes=(found.boxes / np.asarray([width, height] * 2, np.float32)).astype(np.float32),
             box_scores=found.scores,

@@ -22,7 +22,6 @@ class Record:
     appearance: NDArray[np.float32]  # [N, K] principal components of the hypercolumns
     edges: NDArray[np.int32]  # [M, 2]
     length: NDArray[np.int32]  # [M] pixel pairs across the border
-    contrast: NDArray[np.float32]  # [M] mean squared Lab distance across the border
     product: NDArray[np.float32]  # [M] g_i · g_j
     boxes: NDArray[np.float32]  # [B, 4] left, top, right, bottom, 0 … 1
     box_scores: NDArray[np.float32]  # [B]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from policrf.crf.potentials import Tables as Tables
     from policrf.crf.synthetic import make_scene as make_scene
     from policrf.crf.synthetic import render_scene as render_scene
+    from policrf.policy.checkpoint import load_policy as load_policy
+    from policrf.policy.policy import Policy as Policy
     from policrf.solvers import list_solvers as list_solvers
     from policrf.solvers import solve as solve
     from policrf.types import Solution as Solution
@@ -36,10 +38,12 @@ _PUBLIC = {
     "BoxSupport": "policrf.crf.potentials",
     "Custom": "policrf.crf.potentials",
     "Instance": "policrf.crf.instance",
+    "Policy": "policrf.policy.policy",
     "Potts": "policrf.crf.potentials",
     "Solution": "policrf.types",
     "Tables": "policrf.crf.potentials",
     "list_solvers": "policrf.solvers",
+    "load_policy": "policrf.policy.checkpoint",
     "make_scene": "policrf.crf.synthetic",
     "read_uai": "policrf.crf.io.uai",
     "render_scene": "policrf.crf.synthetic",

@@ -48,3 +48,7 @@ class MissingDependency(PolicrfError, ImportError):
 
 class CustomPotentialFailed(PolicrfError, RuntimeError):
     """The function of a `Custom` potential raised, or returned NaN."""
+
+
+class PolicyMismatch(PolicrfError, ValueError):
+    """A policy met an instance with other labels or features than it was made for."""

@@ -30,6 +30,7 @@ SOLVERS = Registry(
         "icm": "policrf.solvers.icm:icm",
         "lazy_flipper": "policrf.solvers.lazy_flipper:lazy_flipper",
         "mean_field": "policrf.solvers.mean_field:mean_field",
+        "policy": "policrf.solvers.policy:policy",
         "refine": "policrf.solvers.refine:refine",
         "tree_reweighted": "policrf.solvers.tree_reweighted:tree_reweighted",
         "unary": "policrf.solvers.unary:unary",

@@ -1,0 +1,142 @@
+"""The labeling completed by a default, and the energy it has: the potential of the shaped reward.
+
+A partial labeling y_I is completed with default labels d (the unary argmin, or any solver's
+labels): z_i = y_i where labeled, d_i elsewhere. Then every term of the energy has a value at every
+step:
+
+    Φ(s) = Σ_i f_i(z_i) + Σ_ij w_ij [z_i ≠ z_j] + Σ_c f̃_c(s)
+
+f̃_c is f_c(z_c), except for quotas (HOP2), which a single node rarely decides. There it is the
+convex envelope of λ[m < q], a hinge that gives each matching node its share λ/q until the quota is
+met:
+
+    f̃_c = 0                              q members already have the label
+         = λ                              too many already have another one to reach q
+         = λ · max(0, q − m_z) / q        otherwise, m_z members of z have the label
+
+With all nodes labeled one of the first two holds and f̃_c = f_c: Φ ends at E(ŷ) exactly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import IntArray
+from policrf.crf.energy import State, clique_energy, counting_energy
+from policrf.crf.potentials import AGREE, SUPPORT
+
+# What a forbidden (infinite) term counts in Φ: a difference of two infinities would be no number.
+FORBIDDEN = 1e6
+
+
+class Completion(NamedTuple):
+    """z and its counts, beside a `State` that holds the labels given so far. Mutable."""
+
+    default: IntArray  # [N]
+    labels: IntArray  # [N]; z
+    matches: IntArray  # [C]; members of z with clique_label
+
+
+def new_completion(arrays: Arrays, default: IntArray) -> Completion:
+    """The completion of the empty labeling by `default` [N]."""
+    fixed = np.array(default, np.int64)
+    completion = Completion(fixed, fixed.copy(), np.zeros(len(arrays.clique_kind), np.int64))
+    complete(arrays, completion, np.full(len(fixed), -1, np.int64))
+    return completion
+
+
+@leaf
+def complete(a: Arrays, z: Completion, labels: IntArray) -> None:
+    """Start over from a full or partial labeling (−1 = unlabeled)."""
+    for i in range(len(labels)):
+        z.labels[i] = labels[i] if labels[i] >= 0 else z.default[i]
+    for c in range(len(a.clique_kind)):
+        z.matches[c] = 0
+        for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+            z.matches[c] += z.labels[a.clique_nodes[m]] == a.clique_label[c]
+
+
+@leaf
+def set_completed(a: Arrays, z: Completion, i: int, label: int) -> None:
+    """Let node i of z have another label."""
+    old = z.labels[i]
+    if old == label:
+        return
+    z.labels[i] = label
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        z.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
+
+
+@leaf
+def relaxed_support(a: Arrays, c: int, labeled: int, matched: int, completed: int) -> float:
+    """f̃_c of a quota: `matched` of `labeled` members, and `completed` of z, have its label."""
+    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+    quota = a.clique_count[c]
+    if matched >= quota:
+        return 0.0
+    if labeled - matched > size - quota:
+        return float(a.clique_weight[c])
+    return float(a.clique_weight[c] * max(0, quota - completed) / quota)
+
+
+@leaf
+def capped(value: float) -> float:
+    """An infinite term as a finite one."""
+    return FORBIDDEN if np.isinf(value) else value
+
+
+@leaf
+def completed_clique(a: Arrays, s: State, z: Completion, c: int) -> float:
+    """f̃_c of the current state."""
+    if a.clique_kind[c] == AGREE:
+        return counting_energy(a, c, z.matches[c])
+    if a.clique_kind[c] == SUPPORT:
+        return relaxed_support(a, c, s.labeled[c], s.matches[c], z.matches[c])
+    return capped(clique_energy(a, c, z.labels))
+
+
+@leaf
+def completed_energy(a: Arrays, s: State, z: Completion) -> float:
+    """Φ(s) from scratch: O(size of the CRF)."""
+    total = 0.0
+    for i in range(len(a.unary)):
+        total += capped(a.unary[i, z.labels[i]])
+    for e in range(len(a.edges)):
+        if z.labels[a.edges[e, 0]] != z.labels[a.edges[e, 1]]:
+            total += a.edge_weights[e]
+    for c in range(len(a.clique_kind)):
+        total += completed_clique(a, s, z, c)
+    return total
+
+
+@leaf
+def completed_change(a: Arrays, s: State, z: Completion, i: int, label: int) -> float:
+    """Φ after labeling the unlabeled node i, minus Φ before; the state is left as it is."""
+    old = z.labels[i]
+    change = capped(a.unary[i, label]) - capped(a.unary[i, old])
+    if label != old:
+        for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+            other = z.labels[a.adj_node[k]]
+            change += a.adj_weight[k] * (int(other != label) - int(other != old))
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        wanted = a.clique_label[c]
+        now = z.matches[c]
+        then = now + int(label == wanted) - int(old == wanted)
+        if a.clique_kind[c] == AGREE:
+            change += counting_energy(a, c, then) - counting_energy(a, c, now)
+        elif a.clique_kind[c] == SUPPORT:
+            matched = s.matches[c] + int(label == wanted)
+            change += relaxed_support(a, c, s.labeled[c] + 1, matched, then)
+            change -= relaxed_support(a, c, s.labeled[c], s.matches[c], now)
+        elif label != old:
+            change -= capped(clique_energy(a, c, z.labels))
+            z.labels[i] = label
+            change += capped(clique_energy(a, c, z.labels))
+            z.labels[i] = old
+    return change

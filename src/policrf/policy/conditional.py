@@ -1,0 +1,178 @@
+"""The residual kind's view of the energy: conditional costs, margins and the state of the cliques.
+
+c_i(l) is the energy of node i's terms with label l, up to a constant that all labels share, given
+    partial     the nodes labeled so far: a clique counts once all its other members are labeled;
+    completed   the labeling completed by the default labels (`mdp.completion`);
+    relaxed     the same, with quotas (HOP2) relaxed to hinges.
+On completed costs, labeling a node with its cheapest label never raises the energy of the completed
+labeling, since the default label is one of the choices: untrained, the policy ends at or below the
+energy of the default labels.
+
+Counts reach the network in eighths, so that a clique of n members changes what its members see at
+most 8 times a count, not n times: a step stays cheap however large the cliques are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray
+from policrf.crf.energy import State, add_custom_costs, add_table_costs
+from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.mdp.completion import Completion, relaxed_support
+from policrf.mdp.graph import Float32Array
+from policrf.policy.net import PARTIAL, RELAXED
+
+LEVELS = 8
+# Margins are cut off here: a forbidden label's would be infinite.
+LARGEST_MARGIN = 1e6
+
+
+@leaf
+def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others: int) -> float:
+    """f_c with its label at an unlabeled member, minus f_c with another one (AGREE, SUPPORT).
+
+    `labeled` members have a label, `matched` of them the clique's, and of the members other than
+    this one `others` count as having it: among those labeled (partial) or in the completed
+    labeling.
+    """
+    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+    weight = a.clique_weight[c]
+    if mode == PARTIAL and labeled != size - 1:
+        return 0.0
+    if a.clique_kind[c] == AGREE:
+        return float(weight * (min(others + 1, size - others - 1) - min(others, size - others)))
+    quota = a.clique_count[c]
+    if mode != RELAXED:
+        return -weight if others + 1 == quota else 0.0
+    if labeled - matched + 1 <= size - quota and matched + 1 < quota:
+        return -weight / quota if others < quota else 0.0  # either label leaves the quota open
+    return relaxed_support(a, c, labeled + 1, matched + 1, others + 1) - relaxed_support(
+        a, c, labeled + 1, matched, others
+    )
+
+
+@leaf
+def level(count: int, full: int) -> int:
+    """How many eighths of `full` are reached, 0 … 8."""
+    if count >= full:
+        return LEVELS
+    return LEVELS * max(count, 0) // full
+
+
+@leaf
+def view_changes(
+    a: Arrays, mode: int, s: State, z: Completion, k: int, label: int, old: int
+) -> bool:
+    """Whether labeling a node changes what one of its cliques shows to its other unlabeled members.
+
+    Entry `k` of `a.node_clique` is the clique, `label` the node's label, which the state already
+    holds, and `old` its label in the completion before that.
+    """
+    c = a.node_clique[k]
+    kind = a.clique_kind[c]
+    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+    if kind != AGREE and kind != SUPPORT:
+        return s.labeled[c] == size - 1 if mode == PARTIAL else label != old
+    wanted = a.clique_label[c]
+    labeled, matched, completed = s.labeled[c], s.matches[c], z.matches[c]
+    matched_before = matched - int(label == wanted)
+    completed_before = completed - int(label == wanted) + int(old == wanted)
+    quota = a.clique_count[c]
+    if kind == AGREE:
+        if level(labeled, size) != level(labeled - 1, size):
+            return True
+        if level(matched, size) != level(matched_before, size):
+            return True
+    elif level(matched, quota) != level(matched_before, quota) or level(
+        labeled - matched, size - quota + 1
+    ) != level(labeled - 1 - matched_before, size - quota + 1):
+        return True
+    for own in range(
+        1 if mode == PARTIAL else 2
+    ):  # members whose default is another label, or this
+        others, before = completed - own, completed_before - own
+        if mode == PARTIAL:
+            others, before = matched, matched_before
+        if clique_gain(a, mode, c, labeled, matched, others) != clique_gain(
+            a, mode, c, labeled - 1, matched_before, before
+        ):
+            return True
+    return False
+
+
+@leaf
+def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: FloatArray) -> None:
+    """c_i(l) of the unlabeled node i for every label, up to a shared constant, into `out` [L]."""
+    for label in range(len(out)):
+        out[label] = a.unary[i, label]
+    labels = s.labels if mode == PARTIAL else z.labels
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        y = labels[a.adj_node[k]]
+        if y >= 0:
+            out[y] -= a.adj_weight[k]
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        kind = a.clique_kind[c]
+        wanted = a.clique_label[c]
+        if kind == AGREE or kind == SUPPORT:
+            others = s.matches[c] if mode == PARTIAL else z.matches[c] - int(labels[i] == wanted)
+            out[wanted] += clique_gain(a, mode, c, s.labeled[c], s.matches[c], others)
+        elif mode != PARTIAL or s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
+            if kind == TABLE:
+                add_table_costs(a, labels, i, c, a.node_entry[k], out)
+            else:
+                add_custom_costs(a, labels, i, c, a.node_entry[k], out)
+
+
+@leaf
+def margins(costs: FloatArray, out: FloatArray) -> None:
+    """m(l) = min_{k ≠ l} c(k) − c(l) into `out` [L], within ±LARGEST_MARGIN."""
+    lowest, second, best = np.inf, np.inf, -1
+    for label in range(len(costs)):
+        if costs[label] < lowest:
+            lowest, second, best = costs[label], lowest, label
+        elif costs[label] < second:
+            second = costs[label]
+    for label in range(len(costs)):
+        if np.isinf(costs[label]):
+            out[label] = -LARGEST_MARGIN
+        elif label == best:
+            out[label] = (
+                LARGEST_MARGIN if np.isinf(second) else min(second - lowest, LARGEST_MARGIN)
+            )
+        else:
+            out[label] = max(lowest - costs[label], -LARGEST_MARGIN)
+
+
+@leaf
+def squashed(margin: float) -> float:
+    """m / (1 + |m|)."""
+    return margin / (1.0 + abs(margin))
+
+
+@leaf
+def label_inputs(
+    a: Arrays, s: State, z: Completion, i: int, margin: FloatArray, out: Float32Array
+) -> None:
+    """x_i(l) of every label (`spec.INPUTS`) into `out` [L, D]."""
+    for label in range(len(margin)):
+        for column in range(out.shape[1]):
+            out[label, column] = 0.0
+        out[label, 0] = squashed(margin[label])
+    out[z.default[i], 1] = 1.0
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        row = out[a.clique_label[c]]
+        if a.clique_kind[c] == AGREE:
+            row[2] += 1.0
+            row[3] += level(s.labeled[c], size) / LEVELS
+            row[4] += level(s.matches[c], size) / LEVELS
+        elif a.clique_kind[c] == SUPPORT:
+            quota = a.clique_count[c]
+            row[5] += 1.0
+            row[6] += level(s.matches[c], quota) / LEVELS
+            row[7] += level(s.labeled[c] - s.matches[c], size - quota + 1) / LEVELS

@@ -1,0 +1,223 @@
+"""Engine: one policy on one instance, in steps or as a whole, without torch.
+
+The kernels (`step.py`, `episode.py`) take `engine.parts`, so that learning and search can call them
+from kernels of their own. Kernels release the GIL: several engines run in as many threads
+(`label_many`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.custom_call import raise_if_failed
+from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.instance import Instance
+from policrf.errors import InvalidLabeling
+from policrf.mdp.completion import Completion, complete, new_completion
+from policrf.mdp.exploration import Explorer, new_explorer, start_exploring
+from policrf.mdp.graph import Graph, build_graph
+from policrf.mdp.random import new_generator
+from policrf.mdp.state import default_labels
+from policrf.mdp.tournament import champion, rebuild
+from policrf.policy import episode, step
+from policrf.policy.layers import fill_base
+from policrf.policy.net import Net, build_net, load_net
+from policrf.policy.policy import Policy
+from policrf.policy.scoring import score_all, scores_of
+from policrf.policy.spec import Weights
+from policrf.policy.work import TRACKING, Work, new_work
+
+SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds
+
+
+class Parts(NamedTuple):
+    """What every kernel of the engine takes, in this order."""
+
+    net: Net
+    graph: Graph
+    arrays: Arrays
+    state: State
+    completion: Completion
+    work: Work
+
+
+class Engine:
+    """Greedy labeling, single steps with undo, and exploring play for one (policy, instance).
+
+    Parameters
+    ----------
+    default: labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    journal: messages kept for `undo`; 0 for an engine that never goes back, which is a little
+        faster. Steps that do not fit can still be undone, by recomputing.
+    track: whether the paper kind keeps the energy of the state up to date (the residual kind always
+        does); without, only labels and scores are right, and no potential is ever looked at.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        instance: Instance,
+        *,
+        default: ArrayLike | None = None,
+        journal: int = 0,
+        track: bool = True,
+    ) -> None:
+        policy.check(instance)
+        crf = instance.crf
+        chosen = default_labels(crf) if default is None else crf.checked_labels(default)
+        self.policy = policy
+        self.instance = instance
+        net = build_net(policy.spec, policy.weights)
+        self.parts = Parts(
+            net,
+            build_graph(instance),
+            crf.arrays,
+            new_state(crf.arrays),
+            new_completion(crf.arrays, chosen),
+            new_work(net, crf, journal_rows=journal),
+        )
+        self.parts.work.journal.used[TRACKING] = track or journal > 0
+        self._features = np.array(instance.features, np.float32)
+        self._explorer: Explorer | None = None
+        fill_base(net, self._features, self.parts.work.rows)
+        self.reset()
+
+    def reset(self, labels: ArrayLike | None = None) -> None:
+        """Start over from nothing, or from a partial labeling (−1 = unlabeled)."""
+        crf, parts = self.instance.crf, self.parts
+        if labels is None:
+            given = np.full(crf.n_nodes, -1, np.int64)
+        else:
+            given = crf.checked_labels(labels, partial=True)
+        load_labels(parts.arrays, parts.state, given)
+        complete(parts.arrays, parts.completion, given)
+        parts.work.journal.used[:3] = 0
+        score_all(*parts)
+        rebuild(parts.work.scores)
+        raise_if_failed()
+
+    def load(self, weights: Weights) -> None:
+        """Other weights of the same spec, and a fresh start: how actors follow a learner."""
+        spec, parts = self.policy.spec, self.parts
+        load_net(parts.net, spec, spec.checked(weights))
+        fill_base(parts.net, self._features, parts.work.rows)
+        self.reset()
+
+    @property
+    def labels(self) -> IntArray:
+        """A copy of the labels `[N]`, −1 where unlabeled."""
+        return self.parts.state.labels.copy()
+
+    @property
+    def remaining(self) -> int:
+        """How many nodes are unlabeled."""
+        return int((self.parts.state.labels < 0).sum())
+
+    def best(self) -> tuple[int, int, float]:
+        """The best action and its score: (node, label, score)."""
+        work = self.parts.work
+        node = int(champion(work.scores))
+        return node, int(work.best[node]), float(work.scores.values[node])
+
+    def scores(self, node: int) -> FloatArray:
+        """The scores of every label of an unlabeled node `[L]`; −inf where not allowed."""
+        self._require_unlabeled(node)
+        return np.asarray(self._scores_of(np.array([node], np.int64))[0])
+
+    def all_scores(self) -> FloatArray:
+        """The scores of every action `[N, L]`; −inf where labeled or not allowed."""
+        return self._scores_of(np.arange(self.instance.crf.n_nodes))
+
+    def _scores_of(self, nodes: IntArray) -> FloatArray:
+        out = np.empty((len(nodes), self.instance.crf.n_labels))
+        scores_of(*self.parts, nodes, out)
+        raise_if_failed()
+        return out
+
+    def step(self, node: int, label: int) -> None:
+        """Label a node."""
+        self._require_unlabeled(node)
+        if not 0 <= label < self.instance.crf.cardinalities[node]:
+            raise InvalidLabeling(f"node {node} has no label {label}")
+        action = np.array([node], np.int64), np.array([label], np.int64), np.zeros(1)
+        episode.advance(*self.parts, *action, 0, 1, True)
+        raise_if_failed()
+
+    def undo(self) -> int:
+        """Take the last step back, to the last bit; returns its node."""
+        if not self.parts.work.journal.used[0]:
+            raise InvalidLabeling("there is no step to undo; steps are kept if `journal` is set")
+        node = step.undo(*self.parts)
+        raise_if_failed()
+        return int(node)
+
+    def greedy(
+        self, order: IntArray, labels: IntArray, scores: FloatArray, start: int, stop: int
+    ) -> None:
+        """Steps `start` … `stop` − 1 of the greedy policy, noted in the arrays."""
+        episode.advance(*self.parts, order, labels, scores, start, stop, False)
+        raise_if_failed()
+
+    def label_all(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Label what is left greedily: (labels `[N]`, order, scores of the steps)."""
+        count = self.remaining
+        order, labels, scores = (
+            np.empty(count, np.int64),
+            np.empty(count, np.int64),
+            np.empty(count),
+        )
+        for start in range(0, count, SLICE):
+            self.greedy(order, labels, scores, start, min(start + SLICE, count))
+        return self.labels, order, scores
+
+    def play(
+        self, *, epsilon: float, seed: int, labels: str = "policy", ties: bool = False
+    ) -> episode.Record:
+        """An exploring episode from the start (`mdp.exploration`), with every reward of every step.
+
+        Parameters
+        ----------
+        epsilon: probability of the policy's best action.
+        labels: whose label M1 and M2 take: "policy" (its best for that node) or "random".
+        """
+        self.reset()
+        if self._explorer is None:
+            self._explorer = new_explorer(self.instance.crf)
+        generator = new_generator(seed)
+        start_exploring(self.parts.graph, self._explorer, self.parts.state.labels, generator)
+        count = self.instance.crf.n_nodes
+        record = episode.new_record(count)
+        for start in range(0, count, SLICE):
+            episode.play(
+                *self.parts, self._explorer, generator, float(epsilon), labels == "random", ties,
+                record, start, min(start + SLICE, count),
+            )  # fmt: skip
+        raise_if_failed()
+        return record
+
+    def _require_unlabeled(self, node: int) -> None:
+        if not 0 <= node < self.instance.crf.n_nodes:
+            raise InvalidLabeling(f"node {node} is outside 0 … {self.instance.crf.n_nodes - 1}")
+        if self.parts.state.labels[node] >= 0:
+            raise InvalidLabeling(f"node {node} is labeled already")
+
+
+def label_many(
+    policy: Policy, instances: Iterable[Instance], *, threads: int = 1
+) -> list[tuple[IntArray, IntArray, FloatArray]]:
+    """`Engine(policy, instance).label_all()` for every instance, several at a time."""
+
+    def one(instance: Instance) -> tuple[IntArray, IntArray, FloatArray]:
+        return Engine(policy, instance, track=False).label_all()
+
+    if threads <= 1:
+        return [one(instance) for instance in instances]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(one, instances))

@@ -1,0 +1,84 @@
+"""A policy's weights as the kernels read them: one float32 buffer, rows padded to whole lanes.
+
+Compiled calls pass every array of a tuple by value, so the hot ones get few: all tensors lie in
+`Net.numbers`, and `Net.sizes` says where.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.crf.checks import IntArray
+from policrf.mdp.graph import Float32Array
+from policrf.policy.lanes import padded
+from policrf.policy.spec import COSTS, INPUTS, KINDS, Spec, Weights
+
+PAPER, RESIDUAL = KINDS.index("paper"), KINDS.index("residual")
+PARTIAL, COMPLETED, RELAXED = (COSTS.index(name) for name in ("partial", "completed", "relaxed"))
+
+# Entries of Net.sizes: what the policy is, then where each tensor starts in Net.numbers.
+KIND, COST_MODE, SQUASH = 0, 1, 2
+ROUNDS, WIDTH, COLUMNS, HIDDEN = 3, 4, 5, 6  # K; p, L and hidden units rounded up to whole lanes
+OWN = 7  # [K, L, P]; θ1 + θ2 of the label: what a labeled node adds to its own row
+FEATURES = 8  # [K, F, P]; θ3
+BIAS = 9  # [K, P]
+MIX = 10  # [K − 1, P, P]; θ4
+OUT = 11  # [P, Q]; θ5
+HEAD_EMBEDDING = 12  # [P, H]; B
+HEAD_INPUTS = 13  # [D, H]; A
+HEAD_BIAS = 14  # [H]; c
+HEAD_OUT = 15  # [H]; v
+SCALE = 16  # [1]; s
+
+
+class Net(NamedTuple):
+    """Mutable only through `load_net`."""
+
+    sizes: IntArray
+    numbers: Float32Array
+
+
+def build_net(spec: Spec, weights: Weights) -> Net:
+    """One's own copy: engines in several threads share none."""
+    rounds, width, hidden = spec.rounds, padded(spec.width), padded(spec.head_width)
+    columns = padded(spec.n_labels)
+    residual = spec.kind == "residual"
+    own = weights["theta1"][:, :, None] + weights["theta2"]
+    none = np.zeros((1, 1), np.float32)
+    tensors = [
+        _in_corner(own.transpose(0, 2, 1), rounds, spec.n_labels, width),
+        _in_corner(weights["theta3"].transpose(0, 2, 1), rounds, spec.n_features, width),
+        _in_corner(weights["bias"] if residual else none, rounds, width),
+        _in_corner(weights["theta4"].transpose(0, 2, 1), rounds - 1, width, width),
+        _in_corner(weights["theta5"].T, width, columns),
+        _in_corner(weights["head_embedding"].T if residual else none, width, hidden),
+        _in_corner(weights["head_inputs"].T if residual else none, len(INPUTS), hidden),
+        _in_corner(weights["head_bias"] if residual else none[0], hidden),
+        _in_corner(weights["head_out"] if residual else none[0], hidden),
+        _in_corner(weights["scale"] if residual else none[0], 1),
+    ]
+    starts = np.cumsum([0, *(len(tensor) for tensor in tensors)])[:-1]
+    what = [
+        KINDS.index(spec.kind),
+        COSTS.index(spec.costs),
+        spec.squash,
+        rounds,
+        width,
+        columns,
+        hidden,
+    ]
+    return Net(np.array([*what, *starts], np.int64), np.concatenate(tensors))
+
+
+def load_net(net: Net, spec: Spec, weights: Weights) -> None:
+    """Other weights of the same spec in the place of the old ones."""
+    net.numbers[:] = build_net(spec, weights).numbers
+
+
+def _in_corner(array: Float32Array, *shape: int) -> Float32Array:
+    """The array in the corner of zeros of that shape, flattened."""
+    out = np.zeros(shape, np.float32)
+    out[tuple(slice(size) for size in array.shape)] = array
+    return out.reshape(-1)

@@ -1,0 +1,131 @@
+"""Policy: a learned heuristic, ready to be used; what `load_policy` returns and `solve` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from policrf.crf.instance import Instance
+from policrf.errors import PolicyMismatch
+from policrf.policy.spec import Spec, Weights
+
+if TYPE_CHECKING:
+    from policrf.solvers.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Scores for every (node, label) of an instance, and a solver: `pc.solve(instance, policy)`.
+
+    >>> import policrf as pc
+    >>> scene = pc.make_scene(50, "A")
+    >>> policy = pc.Policy.untrained(n_labels=21, n_features=85)
+    >>> pc.solve(scene, policy).order.shape
+    (50,)
+    """
+
+    spec: Spec
+    weights: Weights
+    name: str = "policy"
+    energy: dict[str, Any] = field(default_factory=dict)
+    """The energy it was trained on: terms and their parameters. Values that JSON can hold."""
+    features: dict[str, Any] = field(default_factory=dict)
+    """How the node features were made (the recipe)."""
+    training: dict[str, Any] = field(default_factory=dict)
+    """The configuration of the training run, and what it reached."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", self.spec.checked(self.weights))
+
+    @staticmethod
+    def untrained(*, seed: int = 0, name: str = "untrained", **fields: Any) -> Policy:
+        """Initial weights for a `Spec` of these fields; "residual": highest confidence first."""
+        spec = Spec(**fields)
+        return Policy(spec, spec.initial_weights(seed), name)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, run: Run, *, scores: bool = False, snapshots: Sequence[int] = ()) -> None:
+        """Label the instance of `run` greedily: this is what `pc.solve(instance, policy)` calls.
+
+        Parameters
+        ----------
+        scores: put the score of every step into `info["scores"]`, in the order of the steps.
+        snapshots: step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
+        """
+        from policrf.solvers.policy import label_greedily
+
+        label_greedily(run, self, scores=scores, snapshots=snapshots)
+
+    def check(self, instance: Instance) -> None:
+        """Raise `PolicyMismatch`, the difference spelled out, for other labels or features."""
+        _compare(
+            self.name, "labels", self.spec.n_labels, self.spec.label_names,
+            instance.crf.n_labels, instance.label_names,
+        )  # fmt: skip
+        _compare(
+            self.name, "features", self.spec.n_features, self.spec.feature_names,
+            instance.features.shape[1], instance.feature_names,
+        )  # fmt: skip
+
+    def save(self, path: str | Path) -> None:
+        """Write one safetensors file."""
+        from policrf.policy.checkpoint import save_policy
+
+        save_policy(self, path)
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        size = sum(array.size for array in self.weights.values())
+        return (
+            f"Policy({self.name}: {spec.kind}, {spec.n_labels} labels, {spec.n_features} features, "
+            f"K = {spec.rounds}, p = {spec.width}, {size} weights)"
+        )
+
+
+def _compare(
+    policy: str,
+    what: str,
+    wanted: int,
+    wanted_names: Sequence[str],
+    given: int,
+    names: Sequence[str],
+) -> None:
+    if wanted_names and names and tuple(wanted_names) != tuple(names):
+        missing = [name for name in wanted_names if name not in names]
+        extra = [name for name in names if name not in wanted_names]
+        parts = []
+        if missing:
+            parts.append(f"the instance lacks {_some(missing)}")
+        if extra:
+            parts.append(f"it has {_some(extra)}, which the policy does not know")
+        if not parts:
+            at = next(
+                k for k, (a, b) in enumerate(zip(wanted_names, names, strict=False)) if a != b
+            )
+            parts.append(
+                f"they are in another order: number {at} is {wanted_names[at]!r} for the policy "
+                f"and {names[at]!r} in the instance"
+            )
+        raise PolicyMismatch(
+            f"policy {policy!r} was made for {wanted} {what}, the instance has {given}: "
+            + "; ".join(parts)
+        )
+    if wanted != given:
+        raise PolicyMismatch(
+            f"policy {policy!r} was made for {wanted} {what}{_named(wanted_names)}, "
+            f"the instance has {given}{_named(names)}"
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def _named(names: Sequence[str]) -> str:
+    return f" ({_some(names)})" if names else ""

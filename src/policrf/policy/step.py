@@ -1,0 +1,197 @@
+"""One decision in the incremental engine: label a node, bring what it reaches up to date, and back.
+
+A step changes the messages of nodes within K − 2 edges of its node and the scores of those within K
+− 1; with the residual kind also those of nodes that share an edge or a clique of the CRF with it,
+where what they see has changed. All of these, and no others, are computed anew from their
+neighbours' messages. Undo puts back what a step overwrote (`Journal`); where the journal was full,
+it recomputes the same nodes, which gives the same bits, since every value is a pure function of the
+labeling.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import IntArray
+from policrf.crf.energy import State, assign, unassign
+from policrf.mdp.completion import Completion, set_completed
+from policrf.mdp.graph import Float32Array, Graph
+from policrf.mdp.tournament import Tournament, update
+from policrf.policy.conditional import view_changes
+from policrf.policy.layers import copy_row, send
+from policrf.policy.net import COST_MODE, KIND, PARTIAL, RESIDUAL, ROUNDS, WIDTH, Net
+from policrf.policy.scoring import score_node
+from policrf.policy.work import (
+    FIRST_LEAF,
+    FIRST_ROW,
+    KEPT,
+    LEAVES,
+    NODE,
+    RECORDING,
+    ROWS,
+    STEPS,
+    TRACKING,
+    Journal,
+    Reach,
+    Work,
+)
+
+
+@leaf
+def reach_network(g: Graph, r: Reach, i: int) -> int:
+    """The nodes within K − 1 edges of i into `r.touched`, nearest first; returns how many."""
+    clock = len(r.stamp) - 1
+    r.stamp[clock] += 1
+    mark = r.stamp[clock]
+    r.stamp[i] = mark
+    r.touched[0] = i
+    r.levels[0] = 1
+    start, count = 0, 1
+    for k in range(1, len(r.levels)):
+        end = count
+        for t in range(start, end):
+            j = r.touched[t]
+            for e in range(g.ptr[j], g.ptr[j + 1]):
+                other = g.node[e]
+                r.touched[count] = other  # overwritten by the next one, unless it is new
+                count += r.stamp[other] != mark
+                r.stamp[other] = mark
+        start = end
+        r.levels[k] = count
+    return count
+
+
+@leaf
+def reach_energy(
+    a: Arrays, mode: int, s: State, z: Completion, r: Reach, i: int, count: int
+) -> int:
+    """Append the unlabeled nodes whose costs or clique inputs the label of node i changes.
+
+    Called while node i is labeled: after a step, before an undo.
+    """
+    mark = r.stamp[len(r.stamp) - 1]
+    label, old = s.labels[i], z.default[i]
+    if mode == PARTIAL or label != old:
+        for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+            j = a.adj_node[k]
+            if r.stamp[j] != mark and s.labels[j] < 0:
+                r.stamp[j] = mark
+                r.touched[count] = j
+                count += 1
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        if view_changes(a, mode, s, z, k, label, old):
+            c = a.node_clique[k]
+            for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+                j = a.clique_nodes[m]
+                if r.stamp[j] != mark and s.labels[j] < 0:
+                    r.stamp[j] = mark
+                    r.touched[count] = j
+                    count += 1
+    return count
+
+
+@leaf
+def record(
+    j: Journal, r: Reach, labels: IntArray, rows: Float32Array, best: IntArray, t: Tournament,
+    width: int, i: int, count: int, energy: float,
+) -> None:  # fmt: skip
+    """Note the step on node i and keep what it is about to overwrite, if it fits."""
+    n_nodes, rounds = len(best), len(r.levels)
+    step = j.used[STEPS]
+    j.used[STEPS] += 1
+    needed = 0
+    for k in range(rounds - 1):
+        needed += r.levels[k]
+    fits = j.used[ROWS] + needed <= len(j.row_at) and j.used[LEAVES] + count <= len(j.score)
+    j.energies[step] = energy
+    j.steps[step, NODE], j.steps[step, KEPT] = i, fits
+    j.steps[step, FIRST_ROW], j.steps[step, FIRST_LEAF] = j.used[ROWS], j.used[LEAVES]
+    if not fits:
+        return
+    for k in range(rounds - 1):
+        for m in range(r.levels[k]):
+            at = ((rounds + k) * n_nodes + r.touched[m]) * width
+            j.row_at[j.used[ROWS]] = at
+            copy_row(rows, at, j.rows, j.used[ROWS] * width, width)
+            j.used[ROWS] += 1
+    for m in range(count):
+        node = r.touched[m]
+        if labels[node] < 0 or node == i:
+            j.leaf[j.used[LEAVES], 0], j.leaf[j.used[LEAVES], 1] = node, best[node]
+            j.score[j.used[LEAVES]] = t.values[node]
+            j.used[LEAVES] += 1
+
+
+@leaf
+def recompute(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, count: int) -> None:
+    """Messages by layers, then the scores of the touched nodes that are unlabeled."""
+    n_nodes = len(w.best)
+    touched = w.reach.touched
+    for k in range(n.sizes[ROUNDS] - 1):
+        for t in range(w.reach.levels[k]):
+            send(n, g, w.rows, n_nodes, k, touched[t], s.labels[touched[t]], w.scratch)
+    for t in range(count):
+        node = touched[t]
+        if s.labels[node] < 0:
+            best = score_node(n, g, a, s, z, w, node)
+            w.best[node] = best
+            update(w.scores, node, w.costs[2, best])
+
+
+@leaf
+def step(
+    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int, label: int
+) -> float:
+    """Label the unlabeled node i; returns the energy it adds, E_t − E_{t−1}.
+
+    The paper kind sees labels only: without tracking the energy it returns 0, and its time does not
+    depend on the potentials.
+    """
+    recording = w.journal.used[RECORDING] != 0
+    residual = n.sizes[KIND] == RESIDUAL
+    before, added = s.total[0], 0.0
+    if residual or w.journal.used[TRACKING]:
+        added = assign(a, s, i, label)
+        set_completed(a, z, i, label)
+    else:
+        s.labels[i] = label
+    count = reach_network(g, w.reach, i)
+    if residual:
+        count = reach_energy(a, n.sizes[COST_MODE], s, z, w.reach, i, count)
+    if recording:
+        width = n.sizes[WIDTH]
+        record(w.journal, w.reach, s.labels, w.rows, w.best, w.scores, width, i, count, before)
+    update(w.scores, i, -np.inf)
+    recompute(n, g, a, s, z, w, count)
+    return added
+
+
+@leaf
+def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
+    """Take the last recorded step back, to the last bit; returns its node."""
+    j = w.journal
+    j.used[STEPS] -= 1
+    step = j.used[STEPS]
+    i = j.steps[step, NODE]
+    kept = j.steps[step, KEPT] != 0
+    count = 0
+    if not kept:
+        count = reach_network(g, w.reach, i)
+        if n.sizes[KIND] == RESIDUAL:
+            count = reach_energy(a, n.sizes[COST_MODE], s, z, w.reach, i, count)
+    unassign(a, s, i)
+    s.total[0] = j.energies[step]
+    set_completed(a, z, i, z.default[i])
+    if not kept:
+        recompute(n, g, a, s, z, w, count)
+        return int(i)
+    width = n.sizes[WIDTH]
+    for t in range(j.steps[step, FIRST_ROW], j.used[ROWS]):
+        copy_row(j.rows, t * width, w.rows, j.row_at[t], width)
+    for t in range(j.steps[step, FIRST_LEAF], j.used[LEAVES]):
+        w.best[j.leaf[t, 0]] = j.leaf[t, 1]
+        update(w.scores, j.leaf[t, 0], j.score[t])
+    j.used[ROWS], j.used[LEAVES] = j.steps[step, FIRST_ROW], j.steps[step, FIRST_LEAF]
+    return int(i)

@@ -1,0 +1,87 @@
+"""What the engine keeps of an instance while labeling: the layers, the scores, the way back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.model import CRF
+from policrf.mdp.graph import Float32Array
+from policrf.mdp.tournament import Tournament, new_tournament
+from policrf.policy.net import COLUMNS, HIDDEN, ROUNDS, WIDTH, Net
+from policrf.policy.spec import INPUTS
+
+# Entries of Journal.used.
+STEPS, ROWS, LEAVES, RECORDING, TRACKING = 0, 1, 2, 3, 4
+# Columns of Journal.steps.
+NODE, FIRST_ROW, FIRST_LEAF, KEPT = 0, 1, 2, 3
+
+
+class Reach(NamedTuple):
+    """The nodes that a step changes."""
+
+    touched: IntArray  # [N + 1]; in order of distance
+    levels: IntArray  # [K]; how many of them are within 0, 1, … K − 1 edges
+    stamp: IntArray  # [N + 1]; marks the nodes already there; the last entry is the running mark
+
+
+class Journal(NamedTuple):
+    """What steps overwrote, as stacks, last step last."""
+
+    used: IntArray  # [5]: steps, rows, leaves in use; are steps recorded; is the energy kept up
+    steps: (
+        IntArray  # [N, 4]: node, rows and leaves in use before, whether what it overwrote was kept
+    )
+    energies: FloatArray  # [N]; State.total before the step
+    row_at: IntArray  # [R]; where in Work.rows a row was
+    rows: Float32Array  # [R, P], flat
+    leaf: IntArray  # [S, 2]: node, best label
+    score: FloatArray  # [S]
+
+
+class Work(NamedTuple):
+    """N nodes, K rounds, P padded width, Q padded labels, H padded hidden units. Mutable."""
+
+    rows: Float32Array  # [2 K − 1, N, P], flat: θ3 b_i (+ bias) of K layers, then θ4 μ_i of K − 1
+    scratch: Float32Array  # [P + Q + H]: embedding, logits and hidden units of one node
+    costs: FloatArray  # [3, L]: conditional costs, margins and scores of one node
+    inputs: Float32Array  # [L, D]; x_i(l) of one node
+    best: IntArray  # [N]; the label of an unlabeled node's highest score
+    scores: Tournament  # that score; −inf where labeled
+    restricted: NDArray[np.bool_]  # [N]; whether some label of the node is not allowed
+    reach: Reach
+    journal: Journal
+
+
+def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
+    """Room for one instance; `journal_rows` messages are kept to undo without recomputing."""
+    rounds, width, columns, hidden = (int(net.sizes[k]) for k in (ROUNDS, WIDTH, COLUMNS, HIDDEN))
+    n_nodes, n_labels = crf.unary.shape
+    leaves = 4 * journal_rows
+    steps = n_nodes if journal_rows else 0
+    return Work(
+        np.empty((2 * rounds - 1) * n_nodes * width, np.float32),
+        np.zeros(width + columns + hidden, np.float32),
+        np.zeros((3, n_labels)),
+        np.zeros((n_labels, len(INPUTS)), np.float32),
+        np.zeros(n_nodes, np.int64),
+        new_tournament(n_nodes),
+        np.asarray(~np.isfinite(crf.unary).all(axis=1), np.bool_),
+        Reach(
+            np.zeros(n_nodes + 1, np.int64),
+            np.zeros(rounds, np.int64),
+            np.zeros(n_nodes + 1, np.int64),
+        ),
+        Journal(
+            np.array([0, 0, 0, journal_rows > 0, 1], np.int64),
+            np.zeros((steps, 4), np.int64),
+            np.zeros(steps),
+            np.zeros(journal_rows, np.int64),
+            np.zeros(journal_rows * width, np.float32),
+            np.zeros((leaves, 2), np.int64),
+            np.zeros(leaves),
+        ),
+    )

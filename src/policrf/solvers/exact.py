@@ -91,14 +91,10 @@ def without_custom(run: Run, table_limit: int) -> CRF:
 
 
 def first_labels(run: Run, crf: CRF) -> IntArray:
-    """A labeling to start from: the best of the caller's and a heuristic's, within the labels left."""
+    """The best of a heuristic's labeling and the caller's, within the labels that are left."""
     labels = [np.argmin(crf.unary, axis=1).astype(np.int64)]
     if run.initial is not None:
         allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
         labels.append(np.where(allowed, run.initial, labels[0]))
-    for solver in ("alpha_expansion", "icm"):
-        try:
-            labels.append(solve(crf, solver, seconds=run.remaining(), initial=labels[-1]).labels)
-        except (UnsupportedPotential, ImportError):
-            continue
+    labels.append(solve(crf, "refine", seconds=run.remaining(), seed=run.seed).labels)
     return min(labels, key=crf.energy)

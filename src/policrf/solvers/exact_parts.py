@@ -19,7 +19,7 @@ from policrf.solvers.exact_highs import solve_milp
 from policrf.solvers.exact_model import build_model
 from policrf.solvers.run import Run
 
-ENUMERATED = 1 << 12  # labelings of a component that are looked at one by one
+ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 
 
 def free_components(a: Arrays, alive: IntArray) -> list[IntArray]:
@@ -58,7 +58,7 @@ def solve_parts(
         choices = np.zeros_like(alive)
         choices[np.arange(len(labels)), labels] = True
         choices[nodes] = alive[nodes]
-        if np.prod(alive[nodes].sum(axis=1), dtype=np.float64) <= ENUMERATED:
+        if np.log2(alive[nodes].sum(axis=1)).sum() <= ENUMERATED:
             labels = _enumerate(crf, choices)
             bound = crf.energy(labels)
         else:

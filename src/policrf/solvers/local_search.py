@@ -14,7 +14,7 @@ import numpy as np
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray, frozen
-from policrf.crf.energy import State, counting_energy, label_costs, relabel
+from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 
 RELATIVE = 1e-12  # a move must gain this part of the largest coefficient
@@ -105,8 +105,13 @@ def pop(q: Search) -> int:
 
 @leaf
 def step_energy(a: Arrays, c: int, matches: int) -> float:
-    """What one more match costs a counting clique."""
-    return counting_energy(a, c, matches + 1) - counting_energy(a, c, matches)
+    """What one more match costs a counting clique; equal steps are equal to the last bit."""
+    if a.clique_kind[c] == AGREE:
+        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        rise = min(matches + 1, size - matches - 1) - min(matches, size - matches)
+    else:
+        rise = -1 if matches + 1 == a.clique_count[c] else 0
+    return a.clique_weight[c] * rise
 
 
 @leaf

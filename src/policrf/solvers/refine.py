@@ -21,6 +21,7 @@ from policrf.errors import UnsupportedPotential
 from policrf.solvers.indexed_heap import new_heap
 from policrf.solvers.local_search import centred, descend, keep, new_search
 from policrf.solvers.refine_boxes import box_moves
+from policrf.solvers.refine_growth import growth_moves
 from policrf.solvers.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.refine_regions import region_moves
 from policrf.solvers.run import Run
@@ -31,14 +32,14 @@ ROUNDS = 100  # more only where rounding lets moves undo each other
 
 def refine(
     run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
-    boxes: bool = True, **options: Any,
+    boxes: bool = True, growth: bool = True, **options: Any,
 ) -> None:  # fmt: skip
     """Run `start` (unless the caller gave `initial`), then local search from its labeling.
 
     Parameters
     ----------
     start: the name of a solver; where it cannot take a potential of the CRF, icm does.
-    pairs, regions, boxes: which moves to try beside single relabels.
+    pairs, regions, boxes, growth: which moves to try beside single relabels.
     options: the options of `start`.
     """
     from policrf.solvers import solve
@@ -57,17 +58,17 @@ def refine(
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
-    converged = _search(run.crf, labels, run.expired, run.info, pairs, regions, boxes)
+    converged = improve(run.crf, labels, run.expired, run.info, pairs, regions, boxes, growth)
     run.info["converged"] = converged
     run.offer(labels)
 
 
 def refine_labels(
-    crf: CRF, labels: ArrayLike, *, pairs: bool = True, regions: bool = True, boxes: bool = True
+    crf: CRF, labels: ArrayLike, *, pairs: bool = True, regions: bool = True, boxes: bool = True, growth: bool = True
 ) -> IntArray:
     """The local optimum `[N]` that the moves of `refine` reach from `labels`."""
     refined = crf.checked_labels(labels)
-    _search(crf, refined, lambda: False, {}, pairs, regions, boxes)
+    improve(crf, refined, lambda: False, {}, pairs, regions, boxes, growth)
     return refined
 
 
@@ -75,9 +76,9 @@ def _rest(run: Run) -> float | None:
     return None if run.seconds is None else run.remaining()
 
 
-def _search(
+def improve(
     crf: CRF, labels: IntArray, expired: Callable[[], bool], info: dict[str, Any],
-    pairs: bool, regions: bool, boxes: bool,
+    pairs: bool, regions: bool, boxes: bool, growth: bool,
 ) -> bool:  # fmt: skip
     """Improve `labels` in place; whether a local optimum was reached."""
     arrays = centred(crf.arrays)
@@ -85,7 +86,7 @@ def _search(
     heap.place[:] = -1
     heap.size[0] = 0
     load_labels(arrays, state, labels)
-    made = {"pairs": 0, "regions": 0, "boxes": 0}
+    made = {"growth": 0, "pairs": 0, "regions": 0, "boxes": 0}
     n_edges, n_cliques = len(arrays.edges), len(arrays.clique_kind)
     counting = np.flatnonzero(arrays.clique_label >= 0)
     explicit = n_cliques > len(counting)
@@ -124,7 +125,14 @@ def _search(
                         return False
                     made["pairs"] += table_pair_moves(arrays, state, search, c, c + 1)
                     raise_if_failed()
-                search.touched[:] = False
+            if growth:
+                for first in range(0, crf.n_nodes, SLICE // 10):
+                    if expired():
+                        return False
+                    last = min(first + SLICE // 10, crf.n_nodes)
+                    made["growth"] += growth_moves(arrays, state, search, first, last)
+                    raise_if_failed()
+            search.touched[:] = False
             if sum(made.values()) == before:
                 return True
         return False

@@ -1,0 +1,114 @@
+"""Growth moves: a label spreads from a node's neighbour over a patch of nodes of any labels.
+
+A patch of several labels inside a region of another resists single, pair and region moves: each of its
+nodes has a neighbour that agrees with it, or nothing to lose. Here one of its nodes takes the region's
+label although that costs something, then the neighbour for which it is cheapest by now, and so on (the
+variable-depth search of Kernighan & Lin 1970), until the energy is below the start or too far above.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import kernel, leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.energy import State, label_costs, relabel
+from policrf.solvers.local_search import Search, change, descend, gained, keep, mark, row
+from policrf.solvers.refine_pairs import VISITS
+
+DEPTH = 16  # nodes a label spreads over at most before it must have gained
+
+
+@kernel
+def growth_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
+    """Try every label next to the touched nodes start … stop − 1; returns how many moves were made."""
+    patch, old = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
+    frontier, prices = np.empty(len(a.unary), np.int64), np.empty(len(a.unary))
+    costs = np.empty(a.unary.shape[1])
+    moves = 0
+    for i in range(start, stop):
+        if not q.touched[i]:
+            continue
+        limit = 0.0
+        for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+            limit += abs(a.adj_weight[k])
+        for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+            label = s.labels[a.adj_node[k]]
+            if label == s.labels[i] or seen_before(a, s, i, k, label):
+                continue
+            row(a, s, q, i)
+            if not q.costs[i, label] - q.costs[i, s.labels[i]] < limit:
+                continue
+            size = spread(a, s, q, i, label, limit, patch, old, frontier, prices, costs)
+            if size:
+                mark(s, q)
+                for at in range(size):
+                    change(a, s, q, patch[at], label)
+                descend(a, s, q, VISITS)
+                keep(a, s, q)
+                moves += 1
+    return moves
+
+
+@leaf
+def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
+    """Whether an earlier neighbour of node i than that at entry k has the label."""
+    for earlier in range(a.adj_ptr[i], k):
+        if s.labels[a.adj_node[earlier]] == label:
+            return True
+    return False
+
+
+@leaf
+def spread(
+    a: Arrays, s: State, q: Search, i: int, label: int, limit: float, patch: IntArray,
+    old: IntArray, frontier: IntArray, prices: FloatArray, costs: FloatArray,
+) -> int:  # fmt: skip
+    """The size of a patch (into `patch`) that lowers the energy if it takes the label, or 0.
+
+    The state is left as it was. `frontier` and `prices` are scratch space, as are `old` and `costs`.
+    """
+    forbidden = mark(s, q)
+    size, waiting, found = 0, 0, False
+    while True:
+        patch[size], old[size] = i, s.labels[i]
+        relabel(a, s, i, label)
+        size += 1
+        found = gained(s, q, forbidden)
+        if found or size == len(patch) or not s.total[0] < limit:
+            break
+        for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+            j = a.adj_node[k]
+            if s.labels[j] != label and not q.inside[j]:
+                q.inside[j] = True
+                frontier[waiting] = j
+                waiting += 1
+        best = -1
+        for at in range(waiting):
+            j = frontier[at]
+            if touches(a, i, j):
+                label_costs(a, s, j, costs)
+                prices[j] = costs[label] - costs[s.labels[j]] if costs[label] < np.inf else np.inf
+            if best < 0 or prices[j] < prices[frontier[best]]:
+                best = at
+        if best < 0 or not s.total[0] + prices[frontier[best]] < limit:
+            break
+        i = frontier[best]
+        q.inside[i] = False
+        waiting -= 1
+        frontier[best] = frontier[waiting]
+    for at in range(waiting):
+        q.inside[frontier[at]] = False
+    for at in range(size - 1, -1, -1):
+        relabel(a, s, patch[at], old[at])
+    return size if found else 0
+
+
+@leaf
+def touches(a: Arrays, i: int, j: int) -> bool:
+    """Whether nodes i and j share an edge."""
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        if a.adj_node[k] == j:
+            return True
+    return False

@@ -6,6 +6,7 @@ GrabCut foregrounds -> what the truth says of every superpixel.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from policrf.vision.hypercolumns import Reduction, edge_products, hypercolumns
 from policrf.vision.images import Pixels
 from policrf.vision.nets import SegmentationNet
 from policrf.vision.opencv import resize, to_lab
+from policrf.vision.project import enlarged
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record, sparse_counts
 from policrf.vision.superpixels import Segments, superpixels
@@ -51,6 +53,8 @@ class View:
     segments: Segments
     distribution: Float32Array  # [L, H, W]
     detections: Detections
+    seconds: dict[str, float]
+    """What each part took: superpixels and net, boxes, the rest."""
 
 
 class Pipeline:
@@ -96,16 +100,18 @@ class Pipeline:
                 f"the mask is {truth.shape[1]}×{truth.shape[0]}, "
                 f"the image {image.shape[1]}×{image.shape[0]} pixels"
             )
-        parts = self._parts(image, scores)
-        work, segments, pixels, nodes, columns = parts
+        clock = [time.perf_counter()]
+        work, segments, pixels, nodes, columns = self._parts(image, scores)
+        clock.append(time.perf_counter())
         height, width = work.shape[:2]
-        lab = to_lab(work)
-        border = adjacency(segments)
         found = self._detections(work, image.shape[:2], detections)
         under = box_nodes(
             work, segments, found,
             scale=recipe.grabcut_scale, iterations=recipe.grabcut_iterations,
         )  # fmt: skip
+        clock.append(time.perf_counter())
+        lab = to_lab(work)
+        border = adjacency(segments)
         full = enlarged(segments, image.shape[:2])
         counts, confusion = _against_truth(truth, full, pixels)
         record = Record(
@@ -132,7 +138,10 @@ class Pipeline:
             net_confusion=confusion,
             has_truth=truth is not None,
         )
-        return View(record, segments, pixels, found)
+        clock.append(time.perf_counter())
+        names = ("superpixels and net", "boxes", "graph")
+        seconds = dict(zip(names, np.diff(clock).tolist(), strict=True))
+        return View(record, segments, pixels, found, seconds)
 
     def columns(self, image: Pixels, scores: Float32Array | None = None) -> Float32Array:
         """Only the hypercolumns `[N, D]`, for fitting their principal components."""
@@ -220,16 +229,6 @@ def _working_size(image: Pixels, max_side: int) -> Pixels:
         return image
     smaller: Pixels = resize(image, *(max(1, round(s * factor)) for s in (height, width)))
     return smaller
-
-
-def enlarged(segments: Segments, shape: tuple[int, ...]) -> Segments:
-    """A map of the working size at the image's own size, by nearest pixel."""
-    height, width = segments.shape
-    if (height, width) == tuple(shape):
-        return segments
-    rows = np.minimum(((np.arange(shape[0]) + 0.5) * (height / shape[0])).astype(int), height - 1)
-    columns = np.minimum(((np.arange(shape[1]) + 0.5) * (width / shape[1])).astype(int), width - 1)
-    return np.asarray(segments[rows][:, columns], np.int32)
 
 
 def _centres(segments: Segments) -> Float32Array:

@@ -1,0 +1,180 @@
+"""Segmenter: a photo in, a segmentation out; what `policrf segment` and three lines of Python use.
+
+>>> from policrf.vision.segment import Segmenter            # doctest: +SKIP
+>>> segmenter = Segmenter(net="deeplab.tflite", detector="yolo.cfg", energy="energy.yaml")
+>>> segmenter("photo.jpg", "alpha_expansion").save("out")
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.instance import Instance
+from policrf.crf.io.files import atomic_write
+from policrf.errors import InvalidFile
+from policrf.solvers import solve
+from policrf.types import Solution
+from policrf.vision.boxes import Detections
+from policrf.vision.build import box_members, to_instance
+from policrf.vision.classes import VOC_LABELS
+from policrf.vision.detectors import detector_names
+from policrf.vision.energy import Energy
+from policrf.vision.hypercolumns import Reduction
+from policrf.vision.images import Pixels, overlay, read_image, write_image, write_labels
+from policrf.vision.pipeline import Pipeline, View
+from policrf.vision.project import enlarged, project
+from policrf.vision.recipe import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Segmentation:
+    """The result for one image."""
+
+    image: Pixels
+    labels: NDArray[np.int32]
+    """The label of every pixel, `[H, W]`."""
+    solution: Solution
+    instance: Instance
+    view: View
+    energy: Energy
+    seconds: dict[str, float]
+    """What each step took."""
+    truth: NDArray[np.int32] | None = None
+
+    def report(self) -> dict[str, Any]:
+        """What there is to say about it, as plain values."""
+        names = self.instance.label_names
+        values, counts = np.unique(self.labels, return_counts=True)
+        shares = {
+            names[v]: float(n / self.labels.size) for v, n in zip(values, counts, strict=True)
+        }
+        record = self.view.record
+        boxes = [
+            {"label": names[label] if label > 0 else None, "confidence": float(score)}
+            for label, score in zip(record.box_labels, record.box_scores, strict=True)
+        ]
+        bound = self.solution.lower_bound
+        return {
+            "image": record.name,
+            "size": [int(record.width), int(record.height)],
+            "superpixels": record.n_nodes,
+            "solver": self.solution.solver,
+            "energy": self.solution.energy,
+            "terms": self.instance.crf.terms(self.solution.labels),
+            "lower_bound": bound if np.isfinite(bound) else None,
+            "optimal": self.solution.optimal,
+            "labels": shares,
+            "boxes": boxes,
+            "seconds": self.seconds,
+        }
+
+    def save(self, folder: str | Path, *, figure: bool = False) -> list[Path]:
+        """NAME.png (palette), NAME.overlay.png, NAME.json and, if asked, NAME.figure.png."""
+        target = Path(folder)
+        stem = target / self.view.record.name
+        try:
+            stem.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidFile(
+                f"{stem.parent}: cannot be made ({error.strerror or error})"
+            ) from None
+        paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
+        write_labels(self.labels, paths[0])
+        write_image(overlay(self.image, self.labels), paths[1])
+        with atomic_write(paths[2]) as file:
+            file.write((json.dumps(self.report(), indent=1) + "\n").encode())
+        if figure:
+            paths.append(stem.with_name(stem.name + ".figure.png"))
+            self.figure(paths[3])
+        return paths
+
+    def figure(self, path: str | Path) -> None:
+        """Image, unaries, boxes with foreground, result and truth, side by side."""
+        from policrf.vision.figures import segmentation_figure
+
+        record = self.view.record
+        segmentation_figure(
+            path,
+            self.image,
+            enlarged(self.view.segments, self.image.shape[:2]),
+            record,
+            box_members(record, self.energy.foreground),
+            self.solution.labels,
+            self.instance.label_names,
+            truth=self.truth,
+            title=f"{record.name}: {self.solution.solver}, {record.n_nodes} superpixels, "
+            f"energy {self.solution.energy:.2f}",
+        )
+
+
+class Segmenter:
+    """Nets, recipe and energy, ready for images."""
+
+    def __init__(
+        self,
+        *,
+        net: str | Path | None = None,
+        detector: str | Path | None = None,
+        energy: Energy | str | Path | None = None,
+        recipe: Recipe | None = None,
+        reduction: Reduction | None = None,
+        potentials: str = "u+p+hop1+hop2",
+        features: str = "paper",
+        **settings: Any,
+    ) -> None:
+        """`settings` are fields of `Recipe`, such as superpixels=500 or hypercolumns=(…)."""
+        if recipe is None:
+            settings.setdefault("labels", VOC_LABELS)
+            settings.setdefault("net_classes", settings["labels"])
+            recipe = Recipe(**settings)
+        else:
+            recipe = replace(recipe, **settings)
+        if detector is not None and not recipe.detector_classes:
+            recipe = replace(recipe, detector_classes=detector_names(detector, None))
+        self.pipeline = Pipeline(recipe, net=net, detector=detector, reduction=reduction)
+        self.energy = energy if isinstance(energy, Energy) else (
+            Energy.load(energy) if energy is not None else Energy()
+        )  # fmt: skip
+        self.potentials, self.features = potentials, features
+
+    def __call__(
+        self,
+        image: str | Path | Pixels,
+        solver: str = "alpha_expansion",
+        *,
+        name: str | None = None,
+        scores: NDArray[np.float32] | None = None,
+        detections: Detections | None = None,
+        truth: NDArray[np.int32] | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> Segmentation:
+        """Segment one image, given as a file or as pixels `[H, W, 3]`."""
+        start = time.perf_counter()
+        pixels = image if isinstance(image, np.ndarray) else read_image(image)
+        if name is None:
+            name = "image" if isinstance(image, np.ndarray) else Path(image).stem
+        decoded = time.perf_counter()
+        view = self.pipeline.view(
+            pixels, name=name, scores=scores, detections=detections, truth=truth
+        )
+        viewed = time.perf_counter()
+        instance = to_instance(
+            view.record, self.energy, potentials=self.potentials, features=self.features,
+            label_names=self.pipeline.recipe.labels,
+        )  # fmt: skip
+        built = time.perf_counter()
+        solution = solve(instance, solver, seconds=seconds, seed=seed, **dict(options or {}))
+        labels = project(solution.labels, view.segments, pixels.shape[:2])
+        times = {"decode": decoded - start, **view.seconds, "instance": built - viewed}
+        times |= {"solver": solution.seconds, "total": time.perf_counter() - start}
+        return Segmentation(pixels, labels, solution, instance, view, self.energy, times, truth)

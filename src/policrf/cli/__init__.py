@@ -20,6 +20,7 @@ COMMANDS = {
     "bench": "measure: the energy core, the solvers, the run times",
     "prepare": "images, a net and a detector -> CRFs on disk",
     "calibrate": "choose the weights of the energy on training data",
+    "train": "learn a policy: Q-learning on the energy, or the supervised baseline",
     "segment": "segment one photo or a folder of them",
     "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
 }

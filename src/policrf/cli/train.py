@@ -1,0 +1,246 @@
+"""`policrf train dqn|supervised DATA --out runs/NAME`: learn a policy from the energy alone, or from truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from policrf.errors import InvalidFile, InvalidOption
+
+if TYPE_CHECKING:
+    from policrf.crf.instance import Instance
+
+
+@dataclass(frozen=True)
+class Common:
+    """Data, network and time of every way to learn."""
+
+    folder: Annotated[str, tyro.conf.Positional] = ""
+    """Training data: a folder of prepared images, or of .npz and .uai models; or give --data."""
+    data: str = ""
+    """The same, or scenes as synthetic:A:250 (regime, nodes; synthetic:A+B:50+250 mixes)."""
+    out: Path = Path("runs/policy")
+    """Folder for log, checkpoints and policies (best.safetensors, last.safetensors)."""
+    val: str = ""
+    """Further data, for the curves only; nothing is chosen by it."""
+    energy: Path | None = None
+    """Weights of the energy of prepared data (energy.yaml)."""
+    potentials: str = "u+p+hop1+hop2"
+    """Which terms of the energy to keep, joined by +."""
+    features: str = "paper"
+    """Node features of prepared data: paper, appearance, or paper+appearance."""
+    count: int = 0
+    """Training instances; 0 = all (300 synthetic scenes)."""
+    val_count: int = 50
+    """Instances of --val."""
+    rounds: int = 1000
+    """Rounds of learning."""
+    seconds: float | None = None
+    """Stop after this many seconds even if rounds are left."""
+    network: str = "paper"
+    """paper or residual."""
+    costs: str = "relaxed"
+    """Conditional costs that the residual kind corrects: partial, completed or relaxed."""
+    width: int = 32
+    """Size of a node's embedding, p."""
+    depth: int = 3
+    """Rounds of message passing, K."""
+    select: str = "energy"
+    """What makes a checkpoint the best on held-out training data: energy, refined or iou."""
+    validate_seconds: float = 10.0
+    """Time between validations."""
+    name: str = ""
+    """Name of the policy; the folder's if empty."""
+    seed: int = 0
+    """Seed of everything random."""
+    resume: bool = False
+    """Go on from the checkpoint in --out, with the configuration it was begun with."""
+    json: bool = False
+    """Print the last line of the log as JSON instead of text."""
+
+
+@dataclass(frozen=True)
+class Dqn(Common):
+    """Q-learning on the energy, with the structured replay memory."""
+
+    reward: str = "sign"
+    """sign (the paper's R2), difference (R1) or shaped."""
+    target: str = "hindsight"
+    """hindsight: labels of the best labeling found so far; reward: returns."""
+    backup: str = "all"
+    """all labels of a step's node (discount 0), or the one taken."""
+    discount: float = 0.0
+    """γ; with backup taken."""
+    ahead: int = 1
+    """Rewards summed before bootstrapping; 0 = to the end."""
+    teacher: str = ""
+    """A solver whose labelings hindsight starts from."""
+    epsilon: float = 0.5
+    """Probability of exploiting at first."""
+    epsilon_final: float = 0.9
+    """Probability of exploiting in the end."""
+    epsilon_rounds: int = 200
+    """Rounds in between."""
+    episodes: int = 4
+    """Episodes a round."""
+    updates: int = 64
+    """Gradient steps a round."""
+    batch: int = 128
+    """Steps in a gradient step."""
+    learning_rate: float = 1e-3
+    """Of Adam, at first."""
+    learning_rate_final: float = 1e-4
+    """Of Adam, after --decay-rounds rounds."""
+    decay_rounds: int = 500
+    """Rounds over which the learning rate falls."""
+    capacity: int = 50_000
+    """Steps in the replay memory."""
+    actors: int = 1
+    """Threads that play, beside the one that learns."""
+
+
+@dataclass(frozen=True)
+class Supervised(Common):
+    """The supervised baseline: true labels from the same features."""
+
+    updates: int = 64
+    """Gradient steps a round."""
+    batch: int = 256
+    """Nodes in a gradient step."""
+    learning_rate: float = 1e-3
+    """Of Adam, at first."""
+    decay_rounds: int = 300
+    """Rounds over which the learning rate falls tenfold."""
+
+
+Config = (
+    Annotated[Dqn, tyro.conf.subcommand("dqn")]
+    | Annotated[Supervised, tyro.conf.subcommand("supervised")]
+)
+
+_CONFIG = "config.json"
+# What may be changed when a run is resumed: how long, not what.
+_LIMITS = ("rounds", "seconds", "resume", "json", "out")
+
+
+def run(config: Dqn | Supervised) -> None:
+    """Train, showing progress; everything of note is in the folder."""
+    from policrf.learn.loop import Schedule
+    from policrf.learn.sources import load_source
+    from policrf.learn.train import train_dqn, train_supervised
+
+    config = _begin(config)
+    loaded: dict[str, Any] = {
+        "energy": config.energy, "potentials": config.potentials, "features": config.features,
+    }  # fmt: skip
+    instances = load_source(config.data, count=config.count, seed=config.seed * 1_000_000, **loaded)
+    validation: list[Instance] = []
+    if config.val:
+        validation = load_source(config.val, count=config.val_count, seed=900_000_000, **loaded)
+    schedule = Schedule(
+        rounds=config.rounds, seconds=config.seconds, validate_seconds=config.validate_seconds,
+        select=config.select,
+    )  # fmt: skip
+    network: dict[str, Any] = {"width": config.width, "rounds": config.depth, "costs": config.costs}
+    shared: dict[str, Any] = {
+        "kind": config.network, "network": network, "schedule": schedule, "validation": validation,
+        "out": config.out, "resume": config.resume, "name": config.name or config.out.name,
+        "seed": config.seed, "about": {"data": Path(config.data).name, **_terms(config)},
+    }  # fmt: skip
+    own = {k: getattr(config, k) for k in config.__dataclass_fields__ if k not in _common_names()}
+    train: Callable[..., Any] = train_dqn if isinstance(config, Dqn) else train_supervised
+    last: dict[str, Any] = {}
+    with _progress(config.rounds, config.seconds) as show:
+
+        def report(line: dict[str, Any]) -> None:
+            if "energy" in line:
+                last.update(line)
+            show(line)
+
+        train(instances, report=report, **shared, **own)
+    if config.json:
+        print(json.dumps(last))
+    else:
+        shown = ", ".join(f"{k} {v:.4g}" for k, v in last.items() if isinstance(v, float | int))
+        print(f"{config.out}: {shown}")
+
+
+def _begin(config: Dqn | Supervised) -> Dqn | Supervised:
+    """The configuration to use, written beside the results; a resumed run's own, but for its limits."""
+    path = config.out / _CONFIG
+    if not config.resume:
+        if bool(config.data) == bool(config.folder):
+            raise InvalidOption("give training data once: a folder, or --data synthetic:A:250")
+        from policrf.crf.io.files import atomic_write
+
+        config = replace(config, data=config.data or config.folder, folder="")
+        config.out.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"command": type(config).__name__.lower(), **asdict(config)}, default=str)
+        with atomic_write(path) as file:
+            file.write(text.encode() + b"\n")
+        (config.out / "log.jsonl").unlink(missing_ok=True)
+        return config
+    if not path.is_file():
+        raise InvalidFile(f"{path}: there is no run to go on with; give its folder with --out")
+    stored = json.loads(path.read_text())
+    if stored.pop("command") != type(config).__name__.lower():
+        raise InvalidOption(f"{config.out} was trained in another way; see {path}")
+    stored["energy"] = None if stored["energy"] is None else Path(stored["energy"])
+    kept = {k: v for k, v in stored.items() if k not in _LIMITS}
+    limits = {k: getattr(config, k) for k in _LIMITS}
+    return type(config)(**kept, **limits)
+
+
+def _common_names() -> set[str]:
+    return set(Common.__dataclass_fields__)
+
+
+def _terms(config: Common) -> dict[str, Any]:
+    return {"potentials": config.potentials, "features": config.features}
+
+
+class _Bar:
+    """A progress bar on a terminal; on anything else a line for every validation."""
+
+    def __init__(self, rounds: int, seconds: float | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.rounds, self.seconds = rounds, seconds
+        self.console = Console(stderr=True)
+        columns = (BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}"))
+        self.progress = Progress(*columns, console=self.console, disable=not self.console.is_terminal)
+        self.task = self.progress.add_task("training", total=1.0, text="")
+        self.figures: dict[str, Any] = {}
+
+    def __enter__(self) -> Callable[[dict[str, Any]], None]:
+        self.progress.start()
+        return self.show
+
+    def __exit__(self, *exception: object) -> None:
+        self.progress.stop()
+
+    def show(self, line: dict[str, Any]) -> None:
+        """Advance; remembers the last validation's figures."""
+        validated = "energy" in line
+        names = ("energy", "iou", "refined", "val_energy", "val_iou")
+        self.figures |= {name: line[name] for name in names if name in line}
+        shown = {k: line[k] for k in ("loss", "reward") if k in line} | self.figures
+        rates = ("episodes_per_second", "transitions_per_second", "updates_per_second")
+        shown |= {name.replace("_per_second", "/s"): line[name] for name in rates if name in line}
+        text = "  ".join(f"{name} {value:.4g}" for name, value in shown.items())
+        done = line["round"] / self.rounds
+        if self.seconds:
+            done = max(done, line["seconds"] / self.seconds)
+        self.progress.update(self.task, completed=min(1.0, done), text=text)
+        if validated and not self.console.is_terminal:
+            self.console.print(f"round {line['round']}  {line['seconds']:.0f} s  {text}", soft_wrap=True)
+
+
+def _progress(rounds: int, seconds: float | None) -> _Bar:
+    return _Bar(rounds, seconds)

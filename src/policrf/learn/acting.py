@@ -1,0 +1,161 @@
+"""Exploring episodes on the engine, with what learning wants to know of every step.
+
+Beside the action taken (ε: `mdp.exploration`) each step notes the reward of *every* label of its node,
+which the energy core gives at the price of one; what the residual kind sees of the node; and the
+policy's best action at that moment, from which double Q-learning bootstraps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.compiled import leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.custom_call import raise_if_failed
+from policrf.crf.energy import State, label_costs
+from policrf.mdp.completion import Completion, completed_change
+from policrf.mdp.exploration import (
+    EXPLOIT,
+    Explorer,
+    draw_set,
+    explore,
+    new_explorer,
+    note_labeled,
+    start_exploring,
+)
+from policrf.mdp.graph import Graph
+from policrf.mdp.random import Generator, new_generator
+from policrf.mdp.rewards import DIFFERENCE, SIGN, is_lowest
+from policrf.mdp.tournament import champion
+from policrf.policy.conditional import label_inputs, margins, relative_costs
+from policrf.policy.engine import Engine
+from policrf.policy.net import COST_MODE, Net
+from policrf.policy.spec import INPUTS
+from policrf.policy.step import step
+from policrf.policy.work import Work
+
+SLICE = 2000  # steps a kernel call takes
+
+
+class Trail(NamedTuple):
+    """The T steps of an episode. Mutable: `play` fills it."""
+
+    nodes: IntArray  # [T]
+    labels: IntArray  # [T]
+    sets: IntArray  # [T]; which set the action came from (`mdp.exploration.SETS`)
+    rewards: NDArray[np.float32]  # [T, L]; the chosen reward for every label of the node
+    views: NDArray[np.float32]  # [T, L, 1 + D]; margin and inputs of the residual kind, at the node
+    best: IntArray  # [T, 2]; the policy's best (node, label) before the step
+    best_views: NDArray[np.float32]  # [T, L, 1 + D]; what it sees there
+    energy: FloatArray  # [1]; of the labeling at the end
+    costs: FloatArray  # [L]; scratch space
+    margins: FloatArray  # [L]; scratch space
+    inputs: NDArray[np.float32]  # [L, D]; scratch space
+
+
+def new_trail(n_steps: int, n_labels: int, *, views: bool, best_views: bool) -> Trail:
+    """Room for an episode; views are kept only where they are wanted."""
+    width = 1 + len(INPUTS)
+    return Trail(
+        np.zeros(n_steps, np.int64),
+        np.zeros(n_steps, np.int64),
+        np.zeros(n_steps, np.int64),
+        np.zeros((n_steps, n_labels), np.float32),
+        np.zeros((n_steps if views else 0, n_labels, width), np.float32),
+        np.zeros((n_steps, 2), np.int64),
+        np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
+        np.zeros(1),
+        np.zeros(n_labels),
+        np.zeros(n_labels),
+        np.zeros((n_labels, len(INPUTS)), np.float32),
+    )
+
+
+def play(
+    engine: Engine, *, epsilon: float, seed: int, reward: int, ties: bool = False,
+    best_views: bool = False,
+) -> Trail:  # fmt: skip
+    """One episode from the empty labeling; `reward` is a column of `mdp.rewards.REWARDS`."""
+    engine.reset()
+    crf = engine.instance.crf
+    explorer = new_explorer(crf)
+    generator = new_generator(seed)
+    start_exploring(engine.parts.graph, explorer, engine.parts.state.labels, generator)
+    residual = engine.policy.spec.kind == "residual"
+    trail = new_trail(crf.n_nodes, crf.n_labels, views=residual, best_views=residual and best_views)
+    for start in range(0, crf.n_nodes, SLICE):
+        play_steps(
+            *engine.parts, explorer, generator, float(epsilon), reward, ties, trail,
+            start, min(start + SLICE, crf.n_nodes),
+        )  # fmt: skip
+    raise_if_failed()
+    trail.energy[0] = crf.energy(engine.labels)
+    return trail
+
+
+@leaf
+def play_steps(
+    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, e: Explorer,
+    generator: Generator, epsilon: float, reward: int, ties: bool, r: Trail, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Steps `start` … `stop` − 1 of an episode."""
+    for t in range(start, stop):
+        chosen = draw_set(generator, epsilon)
+        best = champion(w.scores)
+        r.best[t, 0], r.best[t, 1] = best, w.best[best]
+        i, label = best, -1
+        if chosen != EXPLOIT:
+            i, label = explore(a, s, e, chosen, False, generator)
+        if label < 0:
+            label = w.best[i]
+        r.nodes[t], r.labels[t], r.sets[t] = i, label, chosen
+        if len(r.best_views):
+            look(a, n.sizes[COST_MODE], s, z, best, r, r.best_views, t)
+        if len(r.views):
+            look(a, n.sizes[COST_MODE], s, z, i, r, r.views, t)
+        reward_labels(a, s, z, i, reward, ties, r.costs, r.rewards, t)
+        step(n, g, a, s, z, w, i, label)
+        note_labeled(g, e, i)
+
+
+@leaf
+def look(
+    a: Arrays,
+    mode: int,
+    s: State,
+    z: Completion,
+    i: int,
+    r: Trail,
+    views: NDArray[np.float32],
+    t: int,
+) -> None:
+    """What the residual kind sees at the unlabeled node i into `views[t]`."""
+    relative_costs(a, mode, s, z, i, r.costs)
+    margins(r.costs, r.margins)
+    label_inputs(a, s, z, i, r.margins, r.inputs)
+    for label in range(views.shape[1]):
+        views[t, label, 0] = r.margins[label]
+        for column in range(r.inputs.shape[1]):
+            views[t, label, 1 + column] = r.inputs[label, column]
+
+
+@leaf
+def reward_labels(
+    a: Arrays, s: State, z: Completion, i: int, reward: int, ties: bool, costs: FloatArray,
+    out: NDArray[np.float32], t: int,
+) -> None:  # fmt: skip
+    """The reward of every label of the unlabeled node i into `out[t]`."""
+    label_costs(a, s, i, costs)
+    for label in range(len(costs)):
+        if np.isinf(costs[label]):
+            out[t, label] = -1.0 if reward == SIGN else -1e6
+        elif reward == SIGN:
+            out[t, label] = 1.0 if is_lowest(costs, label, ties) else -1.0
+        elif reward == DIFFERENCE:
+            out[t, label] = -costs[label]
+        else:
+            out[t, label] = -completed_change(a, s, z, i, label)

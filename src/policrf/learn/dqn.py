@@ -1,0 +1,330 @@
+"""Q-learning with the structured replay (section "Learning Policy Parameters", appendix B1).
+
+Rounds of two things at once: actors play episodes on the engine, in threads, with the weights that the
+round began with; the learner takes gradient steps on the replay memory. Both see only what earlier
+rounds left, so that a run is the same for a seed however the threads fall.
+
+Where we differ from the paper: see `targets.py` (all labels backed up at once where γ = 0; hindsight),
+neighbourhoods instead of whole graphs in a gradient step (`corpus.py`, the same gradient), a target
+network and double Q where γ > 0 (the paper does without; a prototype diverged). Actions are masked in
+acting and exploring by the engine; in bootstrapping because the best action comes from it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from policrf.crf.checks import IntArray
+from policrf.errors import InvalidOption
+from policrf.learn.acting import Trail, play
+from policrf.learn.corpus import Corpus
+from policrf.learn.forward import Parameters, View, parameters, scores, weights_of
+from policrf.learn.replay import Replay, Steps
+from policrf.learn.targets import (
+    BACKUPS,
+    TARGETS,
+    BestKnown,
+    following_states,
+    n_values,
+    steps_of,
+)
+from policrf.mdp.rewards import reward_column
+from policrf.policy.engine import Engine
+from policrf.policy.policy import Policy
+from policrf.policy.spec import INPUTS, Spec, Weights
+
+
+@dataclass(frozen=True)
+class DQN:
+    """How to learn; the defaults are what worked best on synthetic scenes (docs/learning.md)."""
+
+    reward: str = "sign"
+    """"sign" (the paper's R2), "difference" (R1) or "shaped"."""
+    target: str = "reward"
+    """"reward": returns; "hindsight": the labels of the best labeling found so far."""
+    backup: str = "all"
+    """"all": every label of a step's node (γ = 0 only); "taken": the label that was taken."""
+    discount: float = 0.0
+    """γ."""
+    ahead: int = 1
+    """Rewards summed before bootstrapping (n-step returns); 0 = to the end of the episode."""
+    teacher: str = ""
+    """A solver whose labelings hindsight starts from; none if empty."""
+    epsilon: float = 0.5
+    """Probability of exploiting when learning begins; M1, M2, M3 and random share the rest."""
+    epsilon_final: float = 0.9
+    """The same after `epsilon_rounds` rounds."""
+    epsilon_rounds: int = 200
+    episodes: int = 8
+    """Episodes a round."""
+    updates: int = 64
+    """Gradient steps a round."""
+    batch: int = 64
+    """Steps in a gradient step."""
+    learning_rate: float = 1e-3
+    learning_rate_final: float = 1e-4
+    """After `decay_rounds` rounds, reached along a cosine."""
+    decay_rounds: int = 1000
+    capacity: int = 50_000
+    """Steps in the replay memory."""
+    keep: int = 256
+    """At most so many steps of an episode go into the memory, drawn at random."""
+    target_every: int = 500
+    """Gradient steps after which the target network is brought up to date (γ > 0)."""
+    actors: int = 1
+    """Threads that play."""
+    ties: bool = False
+    """Whether `sign` rewards a label that shares the lowest energy."""
+
+    def __post_init__(self) -> None:
+        reward_column(self.reward)
+        for name, value, known in (
+            ("target", self.target, TARGETS), ("backup", self.backup, BACKUPS)
+        ):  # fmt: skip
+            if value not in known:
+                raise InvalidOption(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        if not 0 <= self.discount <= 1:
+            raise InvalidOption(f"discount is {self.discount}; it must be from 0 to 1")
+        if self.backup == "all" and self.discount > 0:
+            raise InvalidOption(
+                "backup 'all' is for discount 0: what follows is known for the label taken only; "
+                "use backup 'taken'"
+            )
+        for name in ("episodes", "updates", "batch", "keep", "actors", "target_every"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.ahead < 0:
+            raise InvalidOption(f"ahead is {self.ahead}; it must be 0 (to the end) or more")
+
+    @property
+    def bootstrap(self) -> bool:
+        """Whether targets hold values of later states."""
+        return self.backup == "taken" and self.discount > 0 and self.ahead > 0
+
+
+class Played(NamedTuple):
+    """One episode and the labeling that local search made of it."""
+
+    instance: int
+    trail: Trail
+    refined: IntArray | None
+    refined_energy: float
+
+
+class DQNLearner:
+    """Weights, memory and optimizer; `round()` plays and learns. What `loop.py` drives."""
+
+    def __init__(self, config: DQN, spec: Spec, corpus: Corpus, seed: int = 0) -> None:
+        self.config, self.spec, self.corpus, self.seed = config, spec, corpus, seed
+        self.theta = parameters(spec.initial_weights(seed))
+        self.target = parameters(spec.initial_weights(seed))
+        self.optimizer = torch.optim.Adam(self.theta.values(), lr=config.learning_rate)
+        self.features = torch.from_numpy(corpus.features)
+        self.generator = np.random.default_rng([seed, 1])
+        residual = spec.kind == "residual"
+        ahead = config.ahead + 1 if config.bootstrap else 0
+        self.replay = Replay(
+            config.capacity, corpus.n_labels, corpus.largest,
+            n_values=n_values(
+                corpus.n_labels, backup=config.backup, residual=residual, bootstrap=config.bootstrap
+            ),
+            n_following=ahead,
+        )  # fmt: skip
+        self.best = BestKnown(corpus) if config.target == "hindsight" else None
+        self.order = self.generator.permutation(len(corpus))
+        self.rounds = self.episodes = self.transitions = self.updates = 0
+        self.scale = 1.0
+        self.recent: dict[str, float] = {}
+
+    @property
+    def epsilon(self) -> float:
+        """The probability of exploiting in this round."""
+        share = min(1.0, self.rounds / max(1, self.config.epsilon_rounds))
+        return self.config.epsilon + share * (self.config.epsilon_final - self.config.epsilon)
+
+    def policy(self) -> Policy:
+        """The policy as it stands."""
+        return Policy(self.spec, weights_of(self.theta))
+
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """Fill the memory with a first round of episodes."""
+        if self.best is not None and self.config.teacher:
+            self._ask_teacher(pool)
+        played = [future.result() for future in self._play(pool)]
+        if self.config.reward != "sign":
+            taken = np.concatenate([_taken(p.trail) for p in played])
+            self.scale = float(max(np.std(taken), 1e-6))
+        self._remember(played)
+
+    def round(self, pool: ThreadPoolExecutor) -> None:
+        """Play the next episodes and learn from the earlier ones meanwhile."""
+        self.rounds += 1
+        futures = self._play(pool)
+        share = min(1.0, self.rounds / max(1, self.config.decay_rounds))
+        low, high = self.config.learning_rate_final, self.config.learning_rate
+        self.optimizer.param_groups[0]["lr"] = low + (high - low) * (1 + np.cos(np.pi * share)) / 2
+        losses = [self._update() for _ in range(self.config.updates)]
+        self.recent["loss"] = float(np.mean(losses))
+        self._remember([future.result() for future in futures])
+
+    def _play(self, pool: ThreadPoolExecutor) -> list[Future[Played]]:
+        policy, epsilon = self.policy(), self.epsilon
+        futures = []
+        for _ in range(self.config.episodes):
+            if self.episodes % len(self.corpus) == 0:
+                self.order = self.generator.permutation(len(self.corpus))
+            instance = int(self.order[self.episodes % len(self.corpus)])
+            seed = (self.seed << 32) + self.episodes
+            futures.append(pool.submit(self._episode, policy, instance, epsilon, seed))
+            self.episodes += 1
+        return futures
+
+    def _episode(self, policy: Policy, instance: int, epsilon: float, seed: int) -> Played:
+        config = self.config
+        engine = Engine(policy, self.corpus.instances[instance])
+        trail = play(
+            engine, epsilon=epsilon, seed=seed, reward=reward_column(config.reward),
+            ties=config.ties, best_views=config.bootstrap,
+        )  # fmt: skip
+        if self.best is None:
+            return Played(instance, trail, None, 0.0)
+        from policrf.solvers.refine import refine_labels
+
+        crf = self.corpus.instances[instance].crf
+        refined = refine_labels(crf, engine.labels)
+        return Played(instance, trail, refined, crf.energy(refined))
+
+    def _ask_teacher(self, pool: ThreadPoolExecutor) -> None:
+        from policrf.solvers import solve
+
+        def ask(k: int) -> tuple[IntArray, float]:
+            solution = solve(self.corpus.instances[k], self.config.teacher, seconds=10)
+            return solution.labels, solution.energy
+
+        assert self.best is not None
+        for k, (labels, energy) in enumerate(pool.map(ask, range(len(self.corpus)))):
+            self.best.offer(k, labels, energy)
+
+    def _remember(self, played: Sequence[Played]) -> None:
+        rewards = []
+        for instance, trail, refined, energy in played:
+            count = len(trail.nodes)
+            self.transitions += count
+            rewards.append(_taken(trail))
+            keep = np.arange(count)
+            if count > self.config.keep:
+                keep = np.sort(self.generator.choice(count, self.config.keep, replace=False))
+            steps = steps_of(
+                trail, instance, count, backup=self.config.backup, discount=self.config.discount,
+                ahead=self.config.ahead, scale=self.scale, keep=keep,
+            )  # fmt: skip
+            unary = np.argmin(self.corpus.instances[instance].crf.unary, axis=1)[steps.nodes]
+            earned = trail.rewards[keep, steps.labels]
+            self.replay.add(steps, earned > trail.rewards[keep, unary])
+            if refined is not None and self.best is not None:
+                self.best.offer(instance, refined, energy)
+        self.recent["reward"] = float(np.mean(np.concatenate(rewards)))
+        self.recent["episode_energy"] = float(np.mean([p.trail.energy[0] for p in played]))
+        if self.best is not None and np.isfinite(self.best.energies).any():
+            known = self.best.energies[np.isfinite(self.best.energies)]
+            self.recent["best_known"] = float(known.mean())
+
+    def _update(self) -> float:
+        steps = self.replay.sample(self.config.batch, self.generator)
+        scored = self._scores(self.theta, steps.instances, steps.nodes, steps.states, steps, 0)
+        if self.best is not None:
+            labels = self.best.of(steps.instances, steps.nodes)
+            wanted = torch.full_like(scored, -1.0)
+            wanted[torch.arange(len(labels)), torch.from_numpy(labels)] = 1.0
+        elif self.config.backup == "all":
+            wanted = torch.from_numpy(steps.values[:, : self.corpus.n_labels])
+        else:
+            scored = scored[torch.arange(len(scored)), torch.from_numpy(steps.labels)]
+            wanted = self._returns(steps)
+        loss = (scored - wanted).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.updates += 1
+        if self.config.bootstrap and self.updates % self.config.target_every == 0:
+            self.target = parameters(weights_of(self.theta))
+        return float(loss.detach())
+
+    def _returns(self, steps: Steps) -> torch.Tensor:
+        """The n-step return, bootstrapped with the target network at the actor's best action."""
+        value = torch.from_numpy(steps.values[:, 0].copy())
+        if not self.config.bootstrap:
+            return value
+        node = steps.actions[:, -1, 0].astype(np.int64)
+        label = torch.from_numpy(steps.actions[:, -1, 1].astype(np.int64))
+        with torch.no_grad():
+            later = self._scores(
+                self.target, steps.instances, node, following_states(steps), steps, 1
+            )
+            return (
+                value + torch.from_numpy(steps.values[:, 1]) * later[torch.arange(len(node)), label]
+            )
+
+    def _scores(
+        self, theta: Parameters, instances: IntArray, nodes: IntArray, states: Any, steps: Steps,
+        which: int,
+    ) -> torch.Tensor:  # fmt: skip
+        """Q at these nodes; `which` of the kept views to use: the step's own, or the later one."""
+        around = self.corpus.neighbourhoods(instances, nodes, states, self.spec.rounds)
+        view = None
+        if self.spec.kind == "residual":
+            first = self.corpus.n_labels if self.config.backup == "all" else 2
+            size = self.corpus.n_labels * (1 + len(INPUTS))
+            kept = steps.values[:, first + which * size : first + (which + 1) * size]
+            kept = kept.reshape(len(nodes), self.corpus.n_labels, 1 + len(INPUTS))
+            view = View(kept[:, :, 0].copy(), kept[:, :, 1:].copy())
+        return scores(self.spec, theta, self.features, around, view)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that another process needs to go on as if nothing had happened."""
+        best = (
+            {}
+            if self.best is None
+            else {"energies": self.best.energies, "labels": self.best.labels}
+        )
+        return {
+            "theta": weights_of(self.theta),
+            "target": weights_of(self.target),
+            "optimizer": self.optimizer.state_dict(),
+            "replay": self.replay.state(),
+            "generator": self.generator.bit_generator.state,
+            "order": self.order,
+            "best": best,
+            "counters": [self.rounds, self.episodes, self.transitions, self.updates],
+            "scale": self.scale,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What `state` gave."""
+        _copy_into(self.theta, state["theta"])
+        _copy_into(self.target, state["target"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.replay.restore(state["replay"])
+        self.generator.bit_generator.state = state["generator"]
+        self.order = state["order"]
+        self.rounds, self.episodes, self.transitions, self.updates = state["counters"]
+        self.scale = state["scale"]
+        if self.best is not None:
+            self.best.energies[:] = state["best"]["energies"]
+            self.best.labels[:] = state["best"]["labels"]
+
+
+def _copy_into(theta: Parameters, weights: Weights) -> None:
+    with torch.no_grad():
+        for name, tensor in theta.items():
+            tensor.copy_(torch.from_numpy(weights[name]))
+
+
+def _taken(trail: Trail) -> Any:
+    return trail.rewards[np.arange(len(trail.nodes)), trail.labels]

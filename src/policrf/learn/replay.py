@@ -1,0 +1,148 @@
+"""The structured replay memory: two chunks × L classes, sampled evenly (section "Learning Policy Parameters").
+
+A step goes to the second chunk if its label earned more than the node's unary label would have in the
+same state, else to the first; within a chunk to the class of its label. Each of the 2 L cells is a ring
+of its own, so rare classes are not washed out by frequent ones, and a batch draws evenly: chunk, then
+class, then step, over the cells that hold anything.
+
+A step is kept as (instance, labels so far, node, label, rewards, what follows): N + some 100 bytes.
+What follows, for n-step returns, is the discounted sum of n rewards and the state they lead to: the n
+actions, and the best action there by the policy that played.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.errors import InvalidOption
+
+LabelArray = NDArray[np.int16]
+
+
+class Steps(NamedTuple):
+    """T steps, as they go into the memory and come out of it."""
+
+    instances: IntArray  # [T]
+    nodes: IntArray  # [T]
+    labels: IntArray  # [T]
+    states: LabelArray  # [T, N]; the labels so far, −1 = unlabeled
+    values: NDArray[np.float32]  # [T, V]; what the learner regresses on, meaning is its own
+    actions: NDArray[
+        np.int32
+    ]  # [T, n + 1, 2]; the next actions, and the best one after them; −1 = none
+
+
+class Replay:
+    """At most `capacity` steps of instances of at most `n_nodes` nodes.
+
+    Parameters
+    ----------
+    n_values: numbers kept with each step.
+    n_following: further actions kept with each step.
+    """
+
+    def __init__(
+        self, capacity: int, n_labels: int, n_nodes: int, *, n_values: int = 1, n_following: int = 0
+    ) -> None:
+        cells = 2 * n_labels
+        if capacity < cells:
+            raise InvalidOption(
+                f"a replay memory of {capacity} steps has no room for 2 chunks × {n_labels} classes; "
+                f"give at least {cells}"
+            )
+        self.n_labels = n_labels
+        self.ring = capacity // cells
+        size = self.ring * cells
+        self.sizes: IntArray = np.zeros(cells, np.int64)
+        self.heads: IntArray = np.zeros(cells, np.int64)
+        self.steps = Steps(
+            np.zeros(size, np.int64),
+            np.zeros(size, np.int64),
+            np.zeros(size, np.int64),
+            np.full((size, n_nodes), -1, np.int16),
+            np.zeros((size, n_values), np.float32),
+            np.full((size, n_following, 2), -1, np.int32),
+        )
+
+    def __len__(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, from the start."""
+        return sum(int(array.nbytes) for array in self.steps)
+
+    def add(self, steps: Steps, better: NDArray[np.bool_]) -> None:
+        """Add steps in order; `better` [T] says which belong to the second chunk."""
+        cells = better.astype(np.int64) * self.n_labels + steps.labels
+        order = np.argsort(cells, kind="stable")
+        counts = np.bincount(cells, minlength=len(self.sizes))
+        ends = np.cumsum(counts)
+        within = np.arange(len(cells)) - (ends - counts)[cells[order]]
+        # Where one call brings more steps than a ring holds, the last of them stay.
+        kept = within >= counts[cells[order]] - self.ring
+        order, within = order[kept], within[kept]
+        at = cells[order] * self.ring + (self.heads[cells[order]] + within) % self.ring
+        n_nodes = steps.states.shape[1]
+        for name, target, source in zip(Steps._fields, self.steps, steps, strict=True):
+            if name == "states":
+                target[at, :n_nodes] = source[order]
+            else:
+                target[at] = source[order]
+        self.heads = (self.heads + counts) % self.ring
+        self.sizes = np.minimum(self.sizes + counts, self.ring)
+
+    def sample(self, count: int, generator: np.random.Generator) -> Steps:
+        """`count` steps with replacement: chunk and class evenly, then any step of that cell."""
+        filled = np.flatnonzero(self.sizes)
+        if not len(filled):
+            raise InvalidOption(
+                "the replay memory is empty: play episodes before learning from them"
+            )
+        chunks = [filled[filled < self.n_labels], filled[filled >= self.n_labels]]
+        present = [cells for cells in chunks if len(cells)]
+        which = generator.integers(len(present), size=count)
+        within = generator.random(count)
+        cells = np.empty(count, np.int64)
+        for k, options in enumerate(present):
+            mine = which == k
+            cells[mine] = options[(within[mine] * len(options)).astype(np.int64)]
+        at = cells * self.ring + (generator.random(count) * self.sizes[cells]).astype(np.int64)
+        return Steps._make(array[at] for array in self.steps)
+
+    def state(self) -> dict[str, Any]:
+        """All of it as arrays, for a checkpoint; only the filled parts."""
+        filled = np.concatenate(
+            [c * self.ring + np.arange(size) for c, size in enumerate(self.sizes)]
+        ).astype(np.int64)
+        parts = {name: array[filled] for name, array in self.steps._asdict().items()}
+        return {"filled": filled, "sizes": self.sizes, "heads": self.heads, **parts}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What `state` gave."""
+        self.sizes, self.heads = np.array(state["sizes"]), np.array(state["heads"])
+        for name, array in self.steps._asdict().items():
+            array[state["filled"]] = state[name]
+
+
+def returns(rewards: FloatArray, discount: float) -> FloatArray:
+    """Σ_k γ^k r_{t+k} to the end of the episode, for every t."""
+    out = np.empty_like(rewards)
+    total = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        total = rewards[t] + discount * total
+        out[t] = total
+    return out
+
+
+def states_before(nodes: IntArray, labels: IntArray, wanted: IntArray, n_nodes: int) -> LabelArray:
+    """The labels so far before each of the steps `wanted`, `[len(wanted), n_nodes]`."""
+    rank = np.full(n_nodes, len(nodes), np.int64)
+    rank[nodes] = np.arange(len(nodes))
+    final = np.full(n_nodes, -1, np.int16)
+    final[nodes] = labels
+    return np.where(rank[None, :] < wanted[:, None], final[None, :], np.int16(-1)).astype(np.int16)

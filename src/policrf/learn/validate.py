@@ -1,0 +1,68 @@
+"""How good a policy is: energies, with and without `refine`, and IoU where the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from policrf.crf.checks import IntArray
+from policrf.crf.instance import Instance
+from policrf.datasets.confusion import mean_iou, node_confusion, pixel_confusion
+from policrf.policy.engine import Engine
+from policrf.policy.policy import Policy
+from policrf.solvers.refine import refine_labels
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Means over instances; IoU in percent over the whole set, NaN without truth."""
+
+    energy: float
+    iou: float
+    """Of superpixels."""
+    pixel_iou: float
+    refined: float = float("nan")
+    """Energy after local search."""
+    refined_iou: float = float("nan")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Names and values, those that are not a number left out."""
+        return {name: value for name, value in asdict(self).items() if value == value}
+
+
+def validate(
+    policy: Policy, instances: Sequence[Instance], *, refine: bool = False, threads: int = 1
+) -> Figures:
+    """Label every instance greedily and score the labelings."""
+
+    def one(instance: Instance) -> IntArray:
+        return Engine(policy, instance).label_all()[0]
+
+    with ThreadPoolExecutor(max(1, threads)) as pool:
+        labelings = list(pool.map(one, instances))
+    energy, iou, pixel_iou = score(instances, labelings)
+    if not refine:
+        return Figures(energy, iou, pixel_iou)
+    refined = [refine_labels(i.crf, y) for i, y in zip(instances, labelings, strict=True)]
+    refined_energy, refined_iou, _ = score(instances, refined)
+    return Figures(energy, iou, pixel_iou, refined_energy, refined_iou)
+
+
+def score(
+    instances: Sequence[Instance], labelings: Sequence[IntArray]
+) -> tuple[float, float, float]:
+    """Mean energy, superpixel IoU and pixel IoU of labelings."""
+    energies = [i.crf.energy(y) for i, y in zip(instances, labelings, strict=True)]
+    if any(instance.truth is None for instance in instances):
+        return float(np.mean(energies)), float("nan"), float("nan")
+    nodes: Any = 0
+    pixels: Any = 0
+    for instance, labels in zip(instances, labelings, strict=True):
+        assert instance.truth is not None
+        nodes = nodes + node_confusion(instance.truth, labels)
+        pixels = pixels + pixel_confusion(instance.truth, labels)
+    return float(np.mean(energies)), 100 * mean_iou(nodes), 100 * mean_iou(pixels)

@@ -1,4 +1,4 @@
-"""`policrf train dqn|supervised DATA --out runs/NAME`: learn a policy from the energy alone, or from truth."""
+"""`policrf train dqn|supervised DATA --out runs/NAME`: learn a policy."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def run(config: Dqn | Supervised) -> None:
 
 
 def _begin(config: Dqn | Supervised) -> Dqn | Supervised:
-    """The configuration to use, written beside the results; a resumed run's own, but for its limits."""
+    """What to run, written beside the results; a resumed run's own but for its limits."""
     path = config.out / _CONFIG
     if not config.resume:
         if bool(config.data) == bool(config.folder):
@@ -214,7 +214,9 @@ class _Bar:
         self.rounds, self.seconds = rounds, seconds
         self.console = Console(stderr=True)
         columns = (BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}"))
-        self.progress = Progress(*columns, console=self.console, disable=not self.console.is_terminal)
+        self.progress = Progress(
+            *columns, console=self.console, disable=not self.console.is_terminal
+        )
         self.task = self.progress.add_task("training", total=1.0, text="")
         self.figures: dict[str, Any] = {}
 
@@ -239,7 +241,9 @@ class _Bar:
             done = max(done, line["seconds"] / self.seconds)
         self.progress.update(self.task, completed=min(1.0, done), text=text)
         if validated and not self.console.is_terminal:
-            self.console.print(f"round {line['round']}  {line['seconds']:.0f} s  {text}", soft_wrap=True)
+            self.console.print(
+                f"round {line['round']}  {line['seconds']:.0f} s  {text}", soft_wrap=True
+            )
 
 
 def _progress(rounds: int, seconds: float | None) -> _Bar:

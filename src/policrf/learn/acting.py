@@ -1,8 +1,8 @@
 """Exploring episodes on the engine, with what learning wants to know of every step.
 
-Beside the action taken (ε: `mdp.exploration`) each step notes the reward of *every* label of its node,
-which the energy core gives at the price of one; what the residual kind sees of the node; and the
-policy's best action at that moment, from which double Q-learning bootstraps.
+Beside the action taken (ε: `mdp.exploration`) each step notes the reward of *every* label of its
+node, which the energy core gives at the price of one; what the residual kind sees of the node; and
+the policy's best action at that moment, from which double Q-learning bootstraps.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The training instances as one graph, and the part of it that the score of one node depends on.
 
-With K rounds and μ^(0) = 0 the scores π_i depend on the labels and features of the nodes within K − 1
-edges of i, and on no others (section "Policy Function"). A gradient step over B actions therefore needs
-B neighbourhoods of some 20 nodes, not B graphs of N: its cost does not depend on N.
+With K rounds and μ^(0) = 0 the scores π_i depend on the labels and features of the nodes within K −
+1 edges of i, and on no others (section "Policy Function"). A gradient step over B actions therefore
+needs B neighbourhoods of some 20 nodes, not B graphs of N: its cost does not depend on N.
 
-`Neighbourhoods` orders nodes by their distance from the centre, all samples together: round k of the
-network (from 0) computes the first `node_counts[k]` rows, and listens along the first `edge_counts[k]`
-edges.
+`Neighbourhoods` orders nodes by their distance from the centre, all samples together: round k of
+the network (from 0) computes the first `node_counts[k]` rows, and listens along the first
+`edge_counts[k]` edges.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Neighbourhoods(NamedTuple):
 
 
 class Corpus:
-    """Instances of one label set and one kind of features, joined; node i of instance g is starts[g] + i."""
+    """Instances of one kind, joined: node i of instance g is number starts[g] + i."""
 
     def __init__(self, instances: Sequence[Instance]) -> None:
         if not instances:
@@ -97,7 +97,7 @@ def _check_same_kind(first: Instance, other: Instance, k: int) -> None:
     ):
         if one != two:
             raise InvalidInstance(
-                f"instance {k} has other {what} than instance 0 ({_short(two)}, not {_short(one)}); "
+                f"instance {k} has other {what} than instance 0: {_short(two)}, not {_short(one)}; "
                 "one policy learns from instances of one kind"
             )
 
@@ -108,7 +108,7 @@ def _short(value: object) -> str:
 
 
 def _room_for(room: int, rounds: int) -> tuple[IntArray, ...]:
-    """Space for `gather`: a row of nodes for each distance, of edges for each distance that listens."""
+    """Space for `gather`: a row of nodes and one of edges for each distance."""
     return (
         np.empty((rounds, room), np.int64),
         np.empty((rounds, room), np.int64),

@@ -1,13 +1,14 @@
 """Q-learning with the structured replay (section "Learning Policy Parameters", appendix B1).
 
-Rounds of two things at once: actors play episodes on the engine, in threads, with the weights that the
-round began with; the learner takes gradient steps on the replay memory. Both see only what earlier
-rounds left, so that a run is the same for a seed however the threads fall.
+Rounds of two things at once: actors play episodes on the engine, in threads, with the weights that
+the round began with; the learner takes gradient steps on the replay memory. Both see only what
+earlier rounds left, so that a run is the same for a seed however the threads fall.
 
-Where we differ from the paper: see `targets.py` (all labels backed up at once where γ = 0; hindsight),
-neighbourhoods instead of whole graphs in a gradient step (`corpus.py`, the same gradient), a target
-network and double Q where γ > 0 (the paper does without; a prototype diverged). Actions are masked in
-acting and exploring by the engine; in bootstrapping because the best action comes from it too.
+Where we differ from the paper: see `targets.py` (all labels backed up at once where γ = 0;
+hindsight), neighbourhoods instead of whole graphs in a gradient step (`corpus.py`, the same
+gradient), a target network and double Q where γ > 0 (the paper does without; a prototype diverged).
+Actions are masked in acting and exploring by the engine; in bootstrapping because the best action
+comes from it too.
 """
 
 from __future__ import annotations
@@ -91,10 +92,10 @@ class DQN:
                 raise InvalidOption(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if not 0 <= self.discount <= 1:
             raise InvalidOption(f"discount is {self.discount}; it must be from 0 to 1")
-        if self.backup == "all" and self.discount > 0:
+        if self.backup != "taken" and self.discount > 0:
             raise InvalidOption(
-                "backup 'all' is for discount 0: what follows is known for the label taken only; "
-                "use backup 'taken'"
+                f"backup {self.backup!r} is for discount 0: what follows is known for the label "
+                "taken only; use backup 'taken'"
             )
         for name in ("episodes", "updates", "batch", "keep", "actors", "target_every"):
             if getattr(self, name) < 1:
@@ -237,17 +238,7 @@ class DQNLearner:
 
     def _update(self) -> float:
         steps = self.replay.sample(self.config.batch, self.generator)
-        scored = self._scores(self.theta, steps.instances, steps.nodes, steps.states, steps, 0)
-        if self.best is not None:
-            labels = self.best.of(steps.instances, steps.nodes)
-            wanted = torch.full_like(scored, -1.0)
-            wanted[torch.arange(len(labels)), torch.from_numpy(labels)] = 1.0
-        elif self.config.backup == "all":
-            wanted = torch.from_numpy(steps.values[:, : self.corpus.n_labels])
-        else:
-            scored = scored[torch.arange(len(scored)), torch.from_numpy(steps.labels)]
-            wanted = self._returns(steps)
-        loss = (scored - wanted).square().mean()
+        loss = self._loss(steps)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
@@ -255,6 +246,25 @@ class DQNLearner:
         if self.config.bootstrap and self.updates % self.config.target_every == 0:
             self.target = parameters(weights_of(self.theta))
         return float(loss.detach())
+
+    @staticmethod
+    def _one_hot(scored: torch.Tensor, labels: IntArray) -> torch.Tensor:
+        """+1 at the label of each row, −1 elsewhere."""
+        wanted = torch.full_like(scored, -1.0)
+        wanted[torch.arange(len(labels)), torch.from_numpy(labels)] = 1.0
+        return wanted
+
+    def _loss(self, steps: Steps) -> torch.Tensor:
+        """Squared error at the nodes of the steps: of all their labels, or of the ones taken."""
+        scored = self._scores(self.theta, steps.instances, steps.nodes, steps.states, steps, 0)
+        if self.best is not None:
+            wanted = self._one_hot(scored, self.best.of(steps.instances, steps.nodes))
+        elif self.config.backup == "all":
+            wanted = torch.from_numpy(steps.values[:, : self.corpus.n_labels])
+        else:
+            scored = scored[torch.arange(len(scored)), torch.from_numpy(steps.labels)]
+            wanted = self._returns(steps)
+        return (scored - wanted).square().mean()
 
     def _returns(self, steps: Steps) -> torch.Tensor:
         """The n-step return, bootstrapped with the target network at the actor's best action."""

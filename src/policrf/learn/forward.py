@@ -18,7 +18,7 @@ Parameters = dict[str, Tensor]
 
 
 class View:
-    """What the residual kind sees of the energy at B nodes: margins `[B, L]`, inputs `[B, L, D]`."""
+    """What the residual kind sees at B nodes: margins `[B, L]`, inputs `[B, L, D]`."""
 
     def __init__(self, margins: NDArray[np.float32], inputs: NDArray[np.float32]) -> None:
         self.margins = torch.from_numpy(margins)
@@ -53,7 +53,9 @@ def embed(spec: Spec, theta: Parameters, features: Tensor, around: Neighbourhood
             x = x + theta["bias"][k]
         if k > 0:
             sent = mu @ theta["theta4"][k - 1].T
-            x = x.index_add(0, targets[:edges], sent.index_select(0, sources[:edges]) * weights[:edges])
+            x = x.index_add(
+                0, targets[:edges], sent.index_select(0, sources[:edges]) * weights[:edges]
+            )
         mu = torch.relu(x)
     return mu
 

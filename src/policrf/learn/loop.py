@@ -1,9 +1,10 @@
 """The loop that every learner shares: rounds, validation, log, checkpoints, resume.
 
-A run's folder holds config.json (what was asked for), log.jsonl (a line a validation), checkpoint.pt
-(everything to go on from, at most a minute old, written whole or not at all), best.safetensors (lowest
-validation energy, on a part of the training data that is not trained on), last.safetensors, and the
-same curves for TensorBoard. Without a folder nothing is written and the best policy is returned.
+A run's folder holds config.json (what was asked for), log.jsonl (a line a validation),
+checkpoint.pt (everything to go on from, at most a minute old, written whole or not at all),
+best.safetensors (lowest validation energy, on a part of the training data that is not trained on),
+last.safetensors, and the same curves for TensorBoard. Without a folder nothing is written and the
+best policy is returned.
 """
 
 from __future__ import annotations
@@ -41,11 +42,25 @@ class Learner(Protocol):
     updates: int
     recent: dict[str, float]
 
-    def begin(self, pool: ThreadPoolExecutor) -> None: ...
-    def round(self, pool: ThreadPoolExecutor) -> None: ...
-    def policy(self) -> Policy: ...
-    def state(self) -> dict[str, Any]: ...
-    def restore(self, state: dict[str, Any]) -> None: ...
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """Fill the memory."""
+        ...
+
+    def round(self, pool: ThreadPoolExecutor) -> None:
+        """One round of acting and learning."""
+        ...
+
+    def policy(self) -> Policy:
+        """The policy as it stands."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything to go on from."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class Schedule:
     """Validate after so many rounds instead: reproducible on machines of other speed."""
     checkpoint_seconds: float = 60.0
     select: str = "energy"
-    """What makes a checkpoint the best: "energy", "refined" (energy after local search), or "iou"."""
+    """What makes a checkpoint the best: "energy", "refined" (after local search), or "iou"."""
     threads: int = 1
     """Threads of torch."""
 
@@ -78,6 +93,7 @@ class Clock:
         self._start = time.perf_counter() - before
 
     def __call__(self) -> float:
+        """Seconds so far."""
         return time.perf_counter() - self._start
 
     @contextmanager
@@ -145,7 +161,8 @@ def _patient_interrupt() -> Iterator[list[int]]:
 class _Run:
     def __init__(
         self, learner: Learner, held_out: Sequence[Instance], validation: Sequence[Instance],
-        schedule: Schedule, out: Path | None, report: Report | None, finish: Callable[[Policy], Policy],
+        schedule: Schedule, out: Path | None, report: Report | None, finish: Callable[[Policy],
+        Policy],
     ) -> None:  # fmt: skip
         self.learner, self.schedule, self.out, self.report = learner, schedule, out, report
         self.held_out, self.validation, self.finish = held_out, validation, finish
@@ -268,4 +285,4 @@ def _tensorboard(out: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(out / "tensorboard"))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(out / "tensorboard"))

@@ -1,13 +1,13 @@
-"""The structured replay memory: two chunks × L classes, sampled evenly (section "Learning Policy Parameters").
+"""The structured replay memory: two chunks × L classes (section "Learning Policy Parameters").
 
-A step goes to the second chunk if its label earned more than the node's unary label would have in the
-same state, else to the first; within a chunk to the class of its label. Each of the 2 L cells is a ring
-of its own, so rare classes are not washed out by frequent ones, and a batch draws evenly: chunk, then
-class, then step, over the cells that hold anything.
+A step goes to the second chunk if its label earned more than the node's unary label would have in
+the same state, else to the first; within a chunk to the class of its label. Each of the 2 L cells
+is a ring of its own, so rare classes are not washed out by frequent ones, and a batch draws evenly:
+chunk, then class, then step, over the cells that hold anything.
 
 A step is kept as (instance, labels so far, node, label, rewards, what follows): N + some 100 bytes.
-What follows, for n-step returns, is the discounted sum of n rewards and the state they lead to: the n
-actions, and the best action there by the policy that played.
+What follows, for n-step returns, is the discounted sum of n rewards and the state they lead to: the
+n actions, and the best action there by the policy that played.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Replay:
         cells = 2 * n_labels
         if capacity < cells:
             raise InvalidOption(
-                f"a replay memory of {capacity} steps has no room for 2 chunks × {n_labels} classes; "
-                f"give at least {cells}"
+                f"a replay memory of {capacity} steps has no room for 2 chunks × {n_labels} "
+                f"classes; give at least {cells}"
             )
         self.n_labels = n_labels
         self.ring = capacity // cells
@@ -88,11 +88,10 @@ class Replay:
         order, within = order[kept], within[kept]
         at = cells[order] * self.ring + (self.heads[cells[order]] + within) % self.ring
         n_nodes = steps.states.shape[1]
-        for name, target, source in zip(Steps._fields, self.steps, steps, strict=True):
-            if name == "states":
-                target[at, :n_nodes] = source[order]
-            else:
-                target[at] = source[order]
+        self.steps.states[at, :n_nodes] = steps.states[order]
+        for name in Steps._fields:
+            if name != "states":
+                getattr(self.steps, name)[at] = getattr(steps, name)[order]
         self.heads = (self.heads + counts) % self.ring
         self.sizes = np.minimum(self.sizes + counts, self.ring)
 

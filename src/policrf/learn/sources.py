@@ -30,10 +30,9 @@ def load_source(
     Parameters
     ----------
     energy: the weights of prepared data (energy.yaml).
-    potentials: which terms of the energy to keep; models from files keep tables and custom terms too.
-    features: of prepared data: "paper", "appearance" or "paper+appearance".
-    count: how many; 0 = all (300 scenes).
-    seed: of the first synthetic scene; the others follow.
+    potentials: which terms of the energy to keep; models from files keep tables and custom terms
+    too. features: of prepared data: "paper", "appearance" or "paper+appearance". count: how many; 0
+    = all (300 scenes). seed: of the first synthetic scene; the others follow.
     """
     if source.split(":")[0] == SYNTHETIC:
         return list(_scenes(source, potentials, count or SCENES, seed))

@@ -1,10 +1,10 @@
 """The supervised baseline: the true label of every node from the same features and graph.
 
 The paper only says that it "predicts the node label from the provided node features"; ours sees the
-same features through the same network, with no node labeled, and learns by cross-entropy on the true
-labels of the training split (classes weighted by one over the square root of their frequency). As a
-policy it labels the surest node first; with the paper kind, trained on empty labelings only, the labels
-already given are left out of sight (θ1 = θ2 = 0), so the order changes nothing.
+same features through the same network, with no node labeled, and learns by cross-entropy on the
+true labels of the training split (classes weighted by one over the square root of their frequency).
+As a policy it labels the surest node first; with the paper kind, trained on empty labelings only,
+the labels already given are left out of sight (θ1 = θ2 = 0), so the order changes nothing.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What the learner regresses on: from an episode to steps of the replay memory, and back to numbers.
+"""What the learner regresses on: from an episode to steps of the replay memory.
 
 `reward`      z = r_t + γ r_{t+1} + … + γ^n max_a Q(s_{t+n}, a), or to the end of the episode.
-              With γ = 0 the rewards of all labels of the node are known at once, not only of the one
-              that was taken (`backup="all"`): 21 targets for the price of one.
-`hindsight`   z = +1 for the label that the node has in the lowest-energy labeling that was ever found
-              for this instance, −1 for the others: credit from the end of the episode, HOP2 included.
-              The labelings come from the policy's own episodes, finished by local search (after self-
-              imitation learning, Oh et al. 2018); a solver's may be put in to start with.
+              With γ = 0 the rewards of all labels of the node are known at once, not only of the
+              one that was taken (`backup="all"`): 21 targets for the price of one.
+`hindsight`   z = +1 for the label that the node has in the lowest-energy labeling that was ever
+              found for this instance, −1 for the others: credit from the end of the episode, HOP2
+              included. The labelings come from the policy's own episodes, finished by local search
+              (after self-imitation learning, Oh et al. 2018); a solver's may be put in first.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def steps_of(
 
 
 def _sums(rewards: FloatArray, discount: float, ahead: int) -> tuple[FloatArray, FloatArray]:
-    """Discounted sums of the next `ahead` rewards, and the factor of the value after them (0: end)."""
+    """Discounted sums of the next `ahead` rewards, and the factor of the value after them."""
     count = len(rewards)
     if ahead == 0:
         return returns(rewards, discount), np.zeros(count)
@@ -119,4 +119,4 @@ class BestKnown:
 
     def of(self, instances: Sequence[int] | IntArray, nodes: IntArray) -> IntArray:
         """The labels of these nodes."""
-        return self.labels[self.corpus.starts[np.asarray(instances)] + nodes]
+        return np.asarray(self.labels[self.corpus.starts[np.asarray(instances)] + nodes])

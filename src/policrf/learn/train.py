@@ -31,19 +31,18 @@ def train_dqn(
     instances: Sequence[Instance], config: DQN | None = None, *,
     kind: str = "paper", schedule: Schedule | None = None, network: dict[str, Any] | None = None,
     validation: Sequence[Instance] = (), out: str | Path | None = None, resume: bool = False,
-    name: str = "dqn", seed: int = 0, report: Report | None = None, about: dict[str, Any] | None = None,
-    **options: Any,
+    name: str = "dqn", seed: int = 0, report: Report | None = None, about: dict[str, Any] | None =
+    None, **options: Any,
 ) -> Policy:  # fmt: skip
     """Learn a policy by Q-learning on instances of one kind; the best one found is returned.
 
     Parameters
     ----------
     config: how to learn; single fields may be given by name in `options` instead (`reward="sign"`).
-    kind: "paper" or "residual"; `network` gives further fields of its `Spec` (rounds, width, costs).
-    schedule: when to stop; `rounds` and `seconds` may be given in `options` instead.
-    validation: data for the curves only.
-    out: folder for log and checkpoints; with `resume`, go on from what is there.
-    about: what else to say of the training in the policy's file.
+    kind: "paper" or "residual"; `network` gives further fields of its `Spec` (rounds, width,
+    costs). schedule: when to stop; `rounds` and `seconds` may be given in `options` instead.
+    validation: data for the curves only. out: folder for log and checkpoints; with `resume`, go on
+    from what is there. about: what else to say of the training in the policy's file.
     """
     plan, settings = _settings(config or DQN(), schedule, options)
     return _train(

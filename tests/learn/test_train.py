@@ -1,0 +1,108 @@
+import json
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
+from policrf.learn.dqn import DQN
+from policrf.learn.sources import load_source, split
+from policrf.learn.train import train_dqn, train_supervised
+from policrf.learn.validate import validate
+
+SCENES = [pc.make_scene(25, "A", seed=seed) for seed in range(24)]
+QUICK = {"validate_rounds": 4, "episodes": 2, "updates": 6, "batch": 16, "capacity": 2000}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target": "reward"},
+        {"target": "reward", "reward": "shaped", "kind": "residual"},
+        {"target": "reward", "backup": "taken", "discount": 0.9, "ahead": 2, "kind": "residual"},
+        {
+            "target": "reward",
+            "backup": "taken",
+            "discount": 1.0,
+            "ahead": 0,
+            "reward": "difference",
+        },
+        {"target": "hindsight", "actors": 2},
+        {"target": "hindsight", "kind": "residual"},
+    ],
+)
+def test_same_seed_same_policy_and_every_way_to_learn_runs(options):
+    one, two, other = (
+        train_dqn(SCENES[:12], rounds=4, seed=seed, **(QUICK | options)) for seed in (1, 1, 2)
+    )
+    for name, array in one.weights.items():
+        np.testing.assert_array_equal(array, two.weights[name])
+    assert any((array != other.weights[name]).any() for name, array in one.weights.items())
+
+
+def test_a_resumed_run_ends_where_an_unbroken_one_does(tmp_path):
+    options = QUICK | {"target": "hindsight", "checkpoint_seconds": 0.0}
+    train_dqn(SCENES, rounds=8, out=tmp_path / "whole", seed=3, **options)
+    train_dqn(SCENES, rounds=4, out=tmp_path / "parts", seed=3, **options)
+    train_dqn(SCENES, rounds=8, out=tmp_path / "parts", seed=3, resume=True, **options)
+    whole = pc.load_policy(tmp_path / "whole" / "last.safetensors")
+    parts = pc.load_policy(tmp_path / "parts" / "last.safetensors")
+    for name, array in whole.weights.items():
+        np.testing.assert_array_equal(array, parts.weights[name])
+    lines = [
+        json.loads(line) for line in (tmp_path / "parts" / "log.jsonl").read_text().splitlines()
+    ]
+    assert [line["round"] for line in lines] == [4, 8]
+    assert {"loss", "energy", "iou", "reward", "episodes", "updates"} <= set(lines[-1])
+
+
+def test_learning_lowers_the_energy_and_raises_iou():
+    held_out = [pc.make_scene(25, "A", seed=1000 + seed) for seed in range(20)]
+    before = validate(train_dqn(SCENES, rounds=0, **QUICK), held_out)
+    policy = train_dqn(
+        SCENES, rounds=12, validate_rounds=6, target="hindsight",
+        episodes=4, updates=24, batch=8, learning_rate=3e-3,
+    )  # fmt: skip
+    after = validate(policy, held_out)
+    assert after.energy < 0.5 * before.energy
+    assert after.iou > before.iou + 20
+
+
+def test_the_supervised_baseline_learns_and_pays_no_heed_to_given_labels():
+    policy = train_supervised(SCENES, rounds=6, validate_rounds=3, updates=30, learning_rate=3e-3)
+    assert validate(policy, SCENES[:10]).iou > 40
+    assert (policy.weights["theta1"] == 0).all()
+    assert (policy.weights["theta2"] == 0).all()
+    bare = [pc.Instance(s.crf, s.features, s.edges, s.edge_weights) for s in SCENES[:3]]
+    with pytest.raises(InvalidInstance, match="truth"):
+        train_supervised(bare, rounds=1)
+
+
+def test_mistakes_in_the_configuration_are_named():
+    with pytest.raises(InvalidOption, match="discount 0"):
+        DQN(backup="all", discount=0.9)
+    with pytest.raises(InvalidOption, match="hindsight"):
+        DQN(target="foresight")
+    with pytest.raises(InvalidFile, match="no checkpoint"):
+        train_dqn(SCENES[:4], rounds=1, out="nowhere-to-be-found", resume=True, **QUICK)
+
+
+def test_sources(tmp_path):
+    scenes = load_source("synthetic:A+B:20+30", count=4, seed=7)
+    assert [(s.source["preset"], s.crf.n_nodes) for s in scenes] == [
+        ("A", 20),
+        ("A", 30),
+        ("B", 20),
+        ("B", 30),
+    ]
+    for k, scene in enumerate(scenes[::2]):
+        scene.save(tmp_path / f"{k}.npz")
+    assert len(load_source(str(tmp_path))) == 2
+    assert load_source(str(tmp_path), potentials="u", count=1)[0].crf.potentials == ()
+    with pytest.raises(InvalidOption, match="synthetic:REGIME:NODES"):
+        load_source("synthetic:A")
+    with pytest.raises(InvalidFile, match="no such folder"):
+        load_source("not/there")
+    training, held_out = split(list(range(30)), 0.1, 40)
+    assert (len(training), len(held_out)) == (27, 3)
+    assert not set(training) & set(held_out)

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from policrf.crf.arrays import Arrays
 from policrf.crf.checks import IntArray
 from policrf.crf.model import CRF
-from policrf.crf.potentials import Custom, Potential, Tables
+from policrf.crf.potentials import TABLE, Custom, Potential, Tables
 from policrf.crf.tabulate import tabulate_clique
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.solvers.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.exact_parts import free_components, solve_parts
+from policrf.solvers.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
 
 BACKENDS = ("auto", "highs", "toulbar2")
@@ -39,6 +41,8 @@ def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int
         raise InvalidOption(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
     if not 0 <= gap < 1:
         raise InvalidOption(f"gap must be at least 0 and below 1, not {gap}")
+    if backend == "toulbar2":
+        require_toulbar2()
     crf = without_custom(run, table_limit)
     if run.expired():
         return
@@ -48,12 +52,13 @@ def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int
         reduced = CRF(
             np.where(alive, crf.unary, np.inf), *crf.potentials, cardinalities=crf.cardinalities
         )
+        run.bound(first_bound(reduced.arrays))
         labels = first_labels(run, reduced)
         run.offer(labels)
         components = free_components(reduced.arrays, alive)
         run.info["free_nodes"] = sum(len(nodes) for nodes in components)
         run.info["components"] = len(components)
-        feasible = solve_parts(run, reduced, alive, labels, components, gap)
+        feasible = solve_parts(run, reduced, alive, labels, components, backend, gap)
     if not feasible:
         run.info["infeasible"] = True
         run.offer(run.start_labels())
@@ -88,6 +93,14 @@ def without_custom(run: Run, table_limit: int) -> CRF:
         groups.append(Tables(group.cliques, tables))
         first += len(group)
     return crf.with_potentials(*groups)
+
+
+def first_bound(a: Arrays) -> float:
+    """Every term at its lowest."""
+    tables = np.flatnonzero(a.clique_kind == TABLE)
+    lowest = sum(float(a.data[a.data_ptr[c] : a.data_ptr[c + 1]].min()) for c in tables)
+    pairs = float(np.minimum(a.edge_weights, 0.0).sum())
+    return float(a.unary.min(axis=1).sum()) + pairs + lowest
 
 
 def first_labels(run: Run, crf: CRF) -> IntArray:

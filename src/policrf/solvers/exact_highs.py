@@ -41,6 +41,7 @@ class _Watch:
 def solve_milp(
     milp: Milp,
     *,
+    upper: float,
     seconds: float,
     seed: int,
     gap: float,
@@ -48,11 +49,17 @@ def solve_milp(
     on_bound: Callable[[float], None],
     on_solution: Callable[[FloatArray], None],
 ) -> MilpResult:
-    """Minimise; `gap` is the relative distance of bound and solution at which to stop."""
+    """Minimise, given a solution `milp.start` of value `upper` (+inf: it is none).
+
+    `gap` is the relative distance of bound and solution at which to stop.
+    """
     import highspy
 
+    milp = milp.without_dear_columns(upper)
     scale = float(np.abs(milp.cost).max(initial=0.0)) or 1.0
     highs = _load(highspy, milp, scale, seconds=seconds, seed=seed, gap=gap)
+    if upper < np.inf:
+        _start_from(highspy, highs, milp.start)
     watch = _Watch()
     _listen(highspy, highs, watch)
     thread = threading.Thread(target=_work, args=(highs, watch), daemon=True)
@@ -116,10 +123,13 @@ def _load(highspy: Any, milp: Milp, scale: float, *, seconds: float, seed: int, 
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[flag] for flag in milp.integer.astype(int).tolist()]
     highs.passModel(lp)
-    solution = highspy.HighsSolution()
-    solution.col_value = milp.start.tolist()
-    highs.setSolution(solution)
     return highs
+
+
+def _start_from(highspy: Any, highs: Any, values: FloatArray) -> None:
+    solution = highspy.HighsSolution()
+    solution.col_value = values.tolist()
+    highs.setSolution(solution)
 
 
 def _listen(highspy: Any, highs: Any, watch: _Watch) -> None:

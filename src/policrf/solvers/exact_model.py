@@ -197,7 +197,9 @@ def _add_table(
         value = np.ones(len(at[0]))
         for axis, choice in enumerate(at):
             value *= builder.value(x[axis][choice])
-        mu = builder.add_columns(table[at], value)
+        least = table[at].min(initial=np.inf) if len(value) else 0.0
+        builder.constant += float(least)
+        mu = builder.add_columns(table[at] - least, value)
         for axis, choice in enumerate(at):
             order = np.argsort(choice, kind="stable")
             count = np.bincount(choice, minlength=len(x[axis]))

@@ -11,14 +11,19 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import IntArray
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.model import CRF
+from policrf.crf.potentials import SUPPORT, TABLE
 from policrf.solvers.brute_force import STEPS, start_odometer, visit
 from policrf.solvers.exact_highs import solve_milp
 from policrf.solvers.exact_model import build_model
+from policrf.solvers.exact_network import build_network
+from policrf.solvers.exact_toulbar2 import has_toulbar2, solve_network
 from policrf.solvers.run import Run
 
+TOULBAR2_SHARE = 0.6  # of the time that is left; HiGHS gets the rest where it does not finish
+LABELS = (300, 6_000)  # below, HiGHS is done before a process starts; above, it has a bound sooner
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 
 
@@ -44,8 +49,9 @@ def free_components(a: Arrays, alive: IntArray) -> list[IntArray]:
 
 
 def solve_parts(
-    run: Run, crf: CRF, alive: IntArray, labels: IntArray, components: list[IntArray], gap: float
-) -> bool:
+    run: Run, crf: CRF, alive: IntArray, labels: IntArray, components: list[IntArray],
+    backend: str, gap: float,
+) -> bool:  # fmt: skip
     """Solve every component, offering what is found; False if there is no allowed labeling."""
     if np.isinf(crf.energy(labels)) and components:
         # Parts can be solved one by one only around an allowed labeling of the others.
@@ -54,7 +60,6 @@ def solve_parts(
     for position, nodes in enumerate(components):
         if run.expired():
             return True
-        last = position == len(components) - 1
         choices = np.zeros_like(alive)
         choices[np.arange(len(labels)), labels] = True
         choices[nodes] = alive[nodes]
@@ -62,7 +67,9 @@ def solve_parts(
             labels = _enumerate(crf, choices)
             bound = crf.energy(labels)
         else:
-            labels, bound = _solve_part(run, crf, choices, labels, slack if last else np.inf, gap)
+            part = Part(run, crf, choices, labels, slack, position == len(components) - 1, gap)
+            part.solve(backend)
+            labels, bound = part.labels, part.bound
         run.offer(labels)
         if np.isinf(bound):
             return bound < 0
@@ -82,29 +89,76 @@ def _enumerate(crf: CRF, choices: IntArray) -> IntArray:
     return labels
 
 
-def _solve_part(
-    run: Run, crf: CRF, choices: IntArray, labels: IntArray, slack: float, gap: float
-) -> tuple[IntArray, float]:
-    """The best labeling and a bound: +inf if the part has no allowed labeling, −inf if unknown."""
-    model = build_model(crf.arrays, choices, labels)
-    best = labels
+class Part:
+    """One component: the best labeling so far and a bound, both of the whole CRF.
 
-    def on_solution(values: FloatArray) -> None:
-        nonlocal best
-        found = model.labels(values)
-        if crf.energy(found) < crf.energy(best):
-            best = found
-            run.offer(found)
+    The bound is +inf if the component has no allowed labeling, −inf while nothing is known.
+    """
 
-    result = solve_milp(
-        model.milp,
-        seconds=run.remaining(),
-        seed=run.seed,
-        gap=gap,
-        expired=run.expired,
-        on_bound=lambda value: run.bound(value - slack),
-        on_solution=on_solution,
-    )
-    if result.values is not None:
-        on_solution(result.values)
-    return best, result.bound
+    def __init__(
+        self, run: Run, crf: CRF, choices: IntArray, labels: IntArray, slack: float, last: bool,
+        gap: float,
+    ) -> None:  # fmt: skip
+        self.run, self.crf, self.choices, self.gap = run, crf, choices, gap
+        self.labels, self.energy = labels, crf.energy(labels)
+        self.bound = -np.inf
+        self._slack = slack if last else np.inf
+
+    def solve(self, backend: str) -> None:
+        """With "auto", toulbar2 where it is stronger, and HiGHS for what time is left."""
+        if backend == "auto":
+            backend = "both" if self._suits_toulbar2() and has_toulbar2() else "highs"
+        self.run.info["backend"] = "toulbar2, highs" if backend == "both" else backend
+        finished = False
+        if backend in ("both", "toulbar2"):
+            share = 1.0 if backend == "toulbar2" else TOULBAR2_SHARE
+            finished = self._solve_network(share * self.run.remaining())
+        if backend in ("both", "highs") and not finished and not self.run.expired():
+            self._solve_program()
+
+    def _suits_toulbar2(self) -> bool:
+        """Whether a quota or table is open, in a component that is neither small nor huge."""
+        a = self.crf.arrays
+        free = self.choices.sum(axis=1) > 1
+        clique = np.repeat(np.arange(len(a.clique_kind)), np.diff(a.clique_ptr))
+        open_members = np.bincount(clique[free[a.clique_nodes]], minlength=len(a.clique_kind))
+        hard = np.isin(a.clique_kind, (SUPPORT, TABLE)) & (open_members > 1)
+        return bool(hard.any() and LABELS[0] <= self.choices[free].sum() <= LABELS[1])
+
+    def _improve(self, labels: IntArray) -> None:
+        energy = self.crf.energy(labels)
+        if energy < self.energy:
+            self.labels, self.energy = labels, energy
+            self.run.offer(labels)
+
+    def _raise(self, bound: float) -> None:
+        self.bound = max(self.bound, bound)
+        self.run.bound(bound - self._slack)
+
+    def _solve_network(self, seconds: float) -> bool:
+        network = build_network(self.crf.arrays, self.choices)
+        result = solve_network(
+            network, self.energy, seconds=seconds, seed=self.run.seed, expired=self.run.expired
+        )
+        if result.labels is not None:
+            labels = self.labels.copy()
+            labels[network.nodes] = result.labels
+            self._improve(labels)
+        self._raise(result.bound)
+        return result.finished
+
+    def _solve_program(self) -> None:
+        model = build_model(self.crf.arrays, self.choices, self.labels)
+        result = solve_milp(
+            model.milp,
+            upper=self.energy,
+            seconds=self.run.remaining(),
+            seed=self.run.seed,
+            gap=self.gap,
+            expired=self.run.expired,
+            on_bound=self._raise,
+            on_solution=lambda values: self._improve(model.labels(values)),
+        )
+        if result.values is not None:
+            self._improve(model.labels(result.values))
+        self._raise(result.bound)

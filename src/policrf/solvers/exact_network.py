@@ -1,0 +1,154 @@
+"""The energy as a network of whole-number cost functions, for toulbar2.
+
+Costs are scaled so that all of them together stay below 2^50 and rounded down, so an optimum of the
+network, scaled back, is a lower bound of the energy's; it is below it by at most one unit a function.
+HOP1 gets a variable z (is the box's label the rule?), HOP2 one for the broken quota and a linear
+constraint over *positions* of values: given names, pytoulbar2 solves another problem in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.potentials import AGREE, SUPPORT
+
+TOTAL = float(2**50)
+
+
+@dataclass
+class Network:
+    """Functions over variables; variable k < len(nodes) is a node, the others are auxiliary."""
+
+    nodes: IntArray
+    values: list[IntArray]
+    """The labels of every node's values."""
+    domains: list[int]
+    constant: float = 0.0
+    functions: list[tuple[list[int], FloatArray]] = field(default_factory=list)
+    """Scope and table, +inf where forbidden, lowest entry 0."""
+    quotas: list[tuple[list[tuple[int, int, int]], int]] = field(default_factory=list)
+    """Σ over (variable, value, coefficient) of coefficient · [variable = value] ≥ right side."""
+
+    def add(self, scope: list[int], table: FloatArray) -> None:
+        """A function; its lowest entry goes to the constant."""
+        least = float(table.min())
+        if np.isinf(least):
+            self.constant = np.inf
+            return
+        self.constant += least
+        if scope and (table > least).any():
+            self.functions.append((scope, table - least))
+
+    def add_variable(self, cost_of_one: float) -> int:
+        """A new variable with values 0 and 1."""
+        self.domains.append(2)
+        variable = len(self.domains) - 1
+        self.add([variable], np.array([0.0, cost_of_one]))
+        return variable
+
+    def cut_off(self, upper: float) -> None:
+        """Forbid what alone costs more than a labeling of energy `upper`."""
+        most = (upper - self.constant) * (1 + 1e-9)
+        self.functions = [(s, np.where(t > most, np.inf, t)) for s, t in self.functions]
+
+    def span(self) -> float:
+        """What the functions can cost together at most, short of being forbidden."""
+        return sum(float(t[np.isfinite(t)].max(initial=0.0)) for _, t in self.functions)
+
+    def scale(self) -> float:
+        """Units of cost in one unit of energy."""
+        span = self.span()
+        return TOTAL / span if span > 0 else 1.0
+
+    def whole_numbers(self, top: int) -> dict[str, Any]:
+        """The network in whole numbers, as JSON takes it; `top` stands for forbidden."""
+        scale = self.scale()
+        functions = []
+        for scope, table in self.functions:
+            allowed = np.isfinite(table)
+            cost = np.where(allowed, np.floor(np.where(allowed, table, 0.0) * scale), top)
+            functions.append([scope, cost.reshape(-1).astype(np.int64).tolist()])
+        return {"domains": self.domains, "functions": functions, "quotas": self.quotas, "top": top}
+
+
+def build_network(a: Arrays, alive: IntArray) -> Network:
+    """The network of the nodes with more than one label left; the others are conditioned on."""
+    counts = alive.sum(axis=1)
+    nodes = np.flatnonzero(counts > 1)
+    fixed = np.where(counts == 1, np.argmax(alive, axis=1), -1)
+    variable = np.full(len(alive), -1, np.int64)
+    variable[nodes] = np.arange(len(nodes))
+    values = [np.flatnonzero(alive[i]) for i in nodes]
+    network = Network(nodes, values, [len(v) for v in values])
+    held = np.flatnonzero(fixed >= 0)
+    network.constant += float(a.unary[held, fixed[held]].sum())
+    unary = _add_potts(network, a, fixed, variable)
+    for k, i in enumerate(nodes):
+        network.add([k], unary[i, values[k]])
+    for c in range(len(a.clique_kind)):
+        members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
+        if a.clique_kind[c] in (AGREE, SUPPORT):
+            _add_counting(network, a, c, members, alive, fixed, variable)
+        else:
+            shape = tuple(a.cardinalities[members].tolist())
+            table = a.data[a.data_ptr[c] : a.data_ptr[c + 1]].reshape(shape)
+            labels = [np.flatnonzero(alive[i, :n]) for i, n in zip(members, shape, strict=True)]
+            _add_table(network, members, variable, table[np.ix_(*labels)])
+    return network
+
+
+def _add_potts(network: Network, a: Arrays, fixed: IntArray, variable: IntArray) -> FloatArray:
+    """Add the edges between open nodes; those to fixed nodes go into the unaries returned."""
+    first, second, weight = a.edges[:, 0], a.edges[:, 1], a.edge_weights
+    open_first, open_second = fixed[first] < 0, fixed[second] < 0
+    differ = ~open_first & ~open_second & (fixed[first] != fixed[second])
+    network.constant += float(weight[differ].sum())
+    unary = a.unary.copy()
+    for one, node, held in (
+        (open_first & ~open_second, first, second),
+        (open_second & ~open_first, second, first),
+    ):
+        network.constant += float(weight[one].sum())
+        np.subtract.at(unary, (node[one], fixed[held[one]]), weight[one])
+    for e in np.flatnonzero(open_first & open_second):
+        i, j = int(variable[first[e]]), int(variable[second[e]])
+        network.add([i, j], weight[e] * (network.values[i][:, None] != network.values[j]))
+    return unary
+
+
+def _add_table(network: Network, members: IntArray, variable: IntArray, table: FloatArray) -> None:
+    free = [k for k, i in enumerate(members) if variable[i] >= 0]
+    shape = [table.shape[k] for k in free]
+    network.add([int(variable[members[k]]) for k in free], table.reshape(shape))
+
+
+def _add_counting(
+    network: Network, a: Arrays, c: int, members: IntArray, alive: IntArray, fixed: IntArray,
+    variable: IntArray,
+) -> None:  # fmt: skip
+    label, weight = int(a.clique_label[c]), float(a.clique_weight[c])
+    sure = int((fixed[members] == label).sum())
+    open_members = [int(i) for i in members if variable[i] >= 0 and alive[i, label]]
+    never = len(members) - sure - len(open_members)
+    if weight == 0.0:
+        return
+    has_label = [(network.values[int(variable[i])] == label).astype(float) for i in open_members]
+    if a.clique_kind[c] == AGREE:
+        network.constant += weight * sure
+        z = network.add_variable(weight * (never - sure))
+        for i, match in zip(open_members, has_label, strict=True):
+            network.add([int(variable[i]), z], weight * np.stack([match, 1.0 - match], axis=1))
+        return
+    need = int(a.clique_count[c]) - sure
+    if need > len(open_members):
+        network.constant += weight
+    elif need > 0:
+        broken = network.add_variable(weight)
+        positions = [int(np.argmax(match)) for match in has_label]
+        terms = [(int(variable[i]), at, 1) for i, at in zip(open_members, positions, strict=True)]
+        network.quotas.append(([*terms, (broken, 1, need)], need))

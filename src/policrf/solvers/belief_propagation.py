@@ -19,6 +19,8 @@ from policrf.solvers.message_passing import BACKWARD, FORWARD
 from policrf.solvers.message_state import MessageState
 from policrf.solvers.run import Run
 
+ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
+
 
 def belief_propagation(
     run: Run,
@@ -58,8 +60,8 @@ def belief_propagation(
     state = MessageState(run, graph, np.ones(len(graph.arc_node)), np.ones(len(graph.clique_nodes)))
     exact = has_no_cycle(graph)
     if exact:
-        # Messages are final once they have crossed the graph, at least one term a sweep.
-        damping, fraction, tolerance = 0.0, 1.0, 1e-13
+        # Messages are final, up to rounding, once they have crossed the graph.
+        damping, fraction, tolerance = 0.0, 1.0, ROUNDING * graph.forbidden / graph.scale
         iterations = max(iterations, len(graph.unary) + 1)
     iteration, converged = 0, False
     while iteration < iterations and not converged:

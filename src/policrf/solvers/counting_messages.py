@@ -94,7 +94,7 @@ def limit_and_sort(
     low, high = costs[0], costs[0]
     for k in range(len(costs)):
         low, high = min(low, costs[k]), max(high, costs[k])
-    reach = 2 * (high - low)
+    reach = 2 * (high - low) if high > low else np.inf
     for i in range(len(d)):
         d[i] = min(max(difference[i], -reach), reach)
         order[i] = i

@@ -12,11 +12,12 @@ from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import custom_energy
 from policrf.crf.potentials import CUSTOM, TABLE
-from policrf.errors import CustomPotentialFailed, InvalidOption, UnsupportedPotential
+from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge, UnsupportedPotential
 from policrf.solvers.run import Run
 
 SLICE = 10_000  # calls of a custom function between two looks at the clock
 TABLE_LIMIT = 2**18  # entries of one clique's table that the solvers take by default
+ALL_TABLES_LIMIT = 2**27  # entries of all tables together: a gigabyte
 
 
 class ExplicitTables(NamedTuple):
@@ -55,6 +56,11 @@ def explicit_tables(run: Run, table_limit: int) -> ExplicitTables | None:
             stride[entries] = np.append(np.cumprod(cards[:0:-1])[::-1], 1)
             end += joint
     _refuse_above(run, size, table_limit)
+    if end > ALL_TABLES_LIMIT:
+        raise TooLarge(
+            f"{run.solver}: the tables of all Custom cliques have {end} entries, above the limit "
+            f"of {ALL_TABLES_LIMIT}; try icm, lazy_flipper or refine, which need none"
+        )
     for c in np.flatnonzero(a.clique_kind == CUSTOM):
         table = _tabulated(run, int(c), int(size[c]))
         if table is None:

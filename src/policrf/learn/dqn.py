@@ -76,6 +76,8 @@ class DQN:
     """Steps in the replay memory."""
     keep: int = 256
     """At most so many steps of an episode go into the memory, drawn at random."""
+    share: float = 0.5
+    """Part of a batch that comes from the second chunk: labels better than the unary's."""
     target_every: int = 500
     """Gradient steps after which the target network is brought up to date (γ > 0)."""
     actors: int = 1
@@ -237,7 +239,7 @@ class DQNLearner:
             self.recent["best_known"] = float(known.mean())
 
     def _update(self) -> float:
-        steps = self.replay.sample(self.config.batch, self.generator)
+        steps = self.replay.sample(self.config.batch, self.generator, self.config.share)
         loss = self._loss(steps)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

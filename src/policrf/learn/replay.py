@@ -95,20 +95,20 @@ class Replay:
         self.heads = (self.heads + counts) % self.ring
         self.sizes = np.minimum(self.sizes + counts, self.ring)
 
-    def sample(self, count: int, generator: np.random.Generator) -> Steps:
-        """`count` steps with replacement: chunk and class evenly, then any step of that cell."""
+    def sample(self, count: int, generator: np.random.Generator, share: float = 0.5) -> Steps:
+        """`count` steps with replacement: a chunk (the second with probability `share`), one of its
+        classes evenly, then any step of that cell."""
         filled = np.flatnonzero(self.sizes)
         if not len(filled):
             raise InvalidOption(
                 "the replay memory is empty: play episodes before learning from them"
             )
-        chunks = [filled[filled < self.n_labels], filled[filled >= self.n_labels]]
-        present = [cells for cells in chunks if len(cells)]
-        which = generator.integers(len(present), size=count)
+        first, second = filled[filled < self.n_labels], filled[filled >= self.n_labels]
+        share = share if len(first) and len(second) else float(len(second) > 0)
+        in_second = generator.random(count) < share
         within = generator.random(count)
         cells = np.empty(count, np.int64)
-        for k, options in enumerate(present):
-            mine = which == k
+        for mine, options in ((~in_second, first), (in_second, second)):
             cells[mine] = options[(within[mine] * len(options)).astype(np.int64)]
         at = cells * self.ring + (generator.random(count) * self.sizes[cells]).astype(np.int64)
         return Steps._make(array[at] for array in self.steps)

@@ -1,0 +1,119 @@
+"""Learned policies against the solvers on data they were not trained on.
+
+    python benchmarks/learning_table.py --data synthetic:B:250 --count 40 \
+        --policies synthetic-250 runs/voc/best.safetensors --out benchmarks/results --name learning
+
+Energy and IoU are over all instances; the gap is the mean of (E − E*) / |E*|, E* the lowest energy
+that any row found, or a proven optimum with --exact-seconds; times are medians, one thread, warmed
+up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from policrf.datasets.confusion import mean_iou, node_confusion, pixel_confusion
+from policrf.evaluate.report import Table, write_tables
+from policrf.learn.sources import load_source
+from policrf.policy.checkpoint import load_policy
+from policrf.solvers import solve
+
+SOLVERS = ("unary", "icm", "highest_confidence_first", "alpha_expansion", "refine")
+FREQUENT = 10  # instances a class must occur in to count as frequent
+
+
+@dataclass(frozen=True)
+class Config:
+    """Which data, which policies."""
+
+    data: tuple[str, ...] = ("synthetic:A:50", "synthetic:B:50")
+    """Test data; one table each."""
+    policies: tuple[str, ...] = ()
+    """Names or files of policies; with each also the policy followed by refine."""
+    count: int = 100
+    """Instances."""
+    seed: int = 500_000_000
+    """Of the first scene; training takes the seeds from 0."""
+    energy: Path | None = None
+    """Weights of prepared data (energy.yaml)."""
+    potentials: str = "u+p+hop1+hop2"
+    features: str = "paper"
+    exact_seconds: float = 0.0
+    """Also run the exact solver, this long an instance."""
+    out: Path = Path("benchmarks/results")
+    name: str = "learning"
+
+
+def measure(config: Config, data: str) -> Table:
+    instances = load_source(
+        data, count=config.count, seed=config.seed, energy=config.energy,
+        potentials=config.potentials, features=config.features,
+    )  # fmt: skip
+    rows = {name: [] for name in SOLVERS}
+    if config.exact_seconds:
+        rows["exact"] = []
+    policies = {name: load_policy(name) for name in config.policies}
+    for k, instance in enumerate([instances[0], *instances]):
+        solutions = {name: solve(instance, name) for name in SOLVERS}
+        if config.exact_seconds and k > 0:
+            solutions["exact"] = solve(instance, "exact", seconds=config.exact_seconds)
+        labelings = {name: (s.labels, s.energy, s.seconds) for name, s in solutions.items()}
+        for name, policy in policies.items():
+            greedy = solve(instance, policy)
+            refined = solve(instance, "refine", initial=greedy.labels)
+            short = Path(name).stem if Path(name).stem != "best" else Path(name).parent.name
+            labelings[short] = (greedy.labels, greedy.energy, greedy.seconds)
+            seconds = greedy.seconds + refined.seconds
+            labelings[f"{short} + refine"] = (refined.labels, refined.energy, seconds)
+        if k > 0:  # the first one only warms up the kernels
+            for name, answer in labelings.items():
+                rows.setdefault(name, []).append(answer)
+    lowest = np.min([[energy for _, energy, _ in row] for row in rows.values()], axis=0)
+    reference = next(iter(instances))
+    known = reference.truth is not None
+    frequent = None
+    if known:
+        present = sum((i.truth.sum(axis=0) > 0).astype(int) for i in instances)
+        frequent = present >= FREQUENT
+    lines = []
+    for name, row in rows.items():
+        energies = np.array([energy for _, energy, _ in row])
+        line = [
+            name,
+            float(energies.mean()),
+            100 * float(np.mean((energies - lowest) / np.abs(lowest))),
+        ]
+        if known:
+            nodes = sum(
+                node_confusion(i.truth, y) for i, (y, _, _) in zip(instances, row, strict=True)
+            )
+            pixels = sum(
+                pixel_confusion(i.truth, y) for i, (y, _, _) in zip(instances, row, strict=True)
+            )
+            line += [
+                100 * mean_iou(nodes),
+                100 * mean_iou(pixels),
+                100 * mean_iou(pixels, frequent),
+            ]
+        lines.append((*line, 1e3 * float(np.median([seconds for _, _, seconds in row]))))
+    iou = ("IoU (sp)", "IoU (p)", "IoU (p), frequent") if known else ()
+    nodes_mean = np.mean([i.crf.n_nodes for i in instances])
+    what = f"{len(instances)} instances, {nodes_mean:.0f} nodes"
+    title = f"{Path(data).name}, {config.potentials}: {what}"
+    return Table(title, ("solver", "energy", "gap %", *iou, "ms"), tuple(lines))
+
+
+def main(config: Config) -> None:
+    tables = []
+    for data in config.data:
+        tables.append(measure(config, data))
+        tables[-1].show()
+    write_tables(config.out, config.name, tables, config)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Config, description=__doc__))

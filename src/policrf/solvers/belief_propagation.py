@@ -73,6 +73,7 @@ def belief_propagation(
         if converged or iteration % decode_every == 0 or iteration == iterations:
             run.offer(state.cheapest())
             state.offer_decoded()
+    run.offer(state.cheapest())
     if exact and converged:
         run.bound(bethe_value(state))
     run.info.update(iterations=iteration, converged=converged)

@@ -25,14 +25,14 @@ class MessageState:
         self, run: Run, graph: FactorGraph, share: FloatArray, clique_share: FloatArray
     ) -> None:
         """`share` [A] of a node's belief goes along an arc, `clique_share` [M] to a clique."""
-        n_nodes, width = graph.unary.shape
+        width = graph.unary.shape[1]
         self.run = run
         self.graph = graph
         self.share = share
         self.clique_share = clique_share
         self.messages: FloatArray = np.zeros((len(graph.arc_node), width))
         self.from_cliques: FloatArray = np.zeros((len(graph.clique_nodes), width))
-        self.belief: FloatArray = np.zeros((n_nodes, width))
+        self.belief: FloatArray = graph.unary.copy()
         self.totals: FloatArray = np.zeros(2)
         self.node_slices = slices(node_work(graph))
         self.clique_slices = slices(clique_work(graph))

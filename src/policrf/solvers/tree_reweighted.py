@@ -104,6 +104,7 @@ def _parallel(
                 break
             bounds.append(bound)
             finished = _no_more_to_gain(state, bounds, tolerance)
+    state.run.offer(state.cheapest())
     state.run.info.update(iterations=iteration, converged=finished)
 
 

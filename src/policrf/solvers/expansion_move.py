@@ -60,36 +60,37 @@ def count_matches(p: MoveProblem, s: MoveState) -> None:
             s.matches[b] += s.labels[g.head[k]] == p.box_label[b]
 
 
+def expand(p: MoveProblem, s: MoveState, alpha: int) -> float:
+    """Make the best move to α; returns by how much it lowers the energy, 0 if no node moved."""
+    return expand_each(p, s, np.array([alpha]), np.zeros(2, np.int64), 1)
+
+
 @leaf
 def expand_each(
     p: MoveProblem, s: MoveState, order: IntArray, cursor: IntArray, limit: int
-) -> None:
-    """Up to `limit` moves, label after label of `order`; stops when a whole round changed nothing.
+) -> float:
+    """Up to `limit` moves, label after label of `order`, until a whole round changes nothing.
 
-    cursor = (place in `order`, moves since the last change).
+    cursor = (place in `order`, moves since the last change). Returns what the energy falls by.
     """
+    g, n_nodes, total = p.network, len(s.labels), 0.0
     for _ in range(limit):
         if cursor[1] >= len(order):
-            return
-        gain = expand(p, s, order[cursor[0]])
+            break
+        alpha = order[cursor[0]]
+        _lay_out(p, s, alpha)
+        cut(g)
+        gain = 0.0
+        for i in range(len(g.level)):
+            if g.level[i] != FREE:
+                # No flow leaves the forest any more: it gains the excess it could not push.
+                gain += g.excess[i]
+                if i < n_nodes:
+                    _relabel(p, s, i, alpha)
+        total += gain
         cursor[0] = (cursor[0] + 1) % len(order)
         cursor[1] = 1 if gain > 0.0 else cursor[1] + 1
-
-
-@leaf
-def expand(p: MoveProblem, s: MoveState, alpha: int) -> float:
-    """Make the best move to α; returns by how much it lowers the energy, 0 if no node moved."""
-    g, n_nodes = p.network, len(s.labels)
-    _lay_out(p, s, alpha)
-    cut(g)
-    gain = 0.0
-    for i in range(len(g.level)):
-        if g.level[i] != FREE:
-            # No flow leaves the forest any more: what it gains is the excess it could not push.
-            gain += g.excess[i]
-            if i < n_nodes:
-                _relabel(p, s, i, alpha)
-    return gain
+    return total
 
 
 @leaf

@@ -46,7 +46,7 @@ class Network(NamedTuple):
     looked: IntArray  # [n]  no arc of the node before this one leads to a parent one level up
     grown: IntArray  # [2, n]  the nodes of the level that is grown, and those of the next
     listed: IntArray  # [n]  the highest level a node was put on such a list for
-    orphans: IntArray  # [n + 2]  the first orphan of each level
+    orphans: IntArray  # [n + 2]  the first orphan of each level, or −1; empty between pushes
     next_orphan: IntArray  # [n]
     counts: IntArray  # [3]  length of the next list; lowest and highest level with orphans
 
@@ -59,7 +59,8 @@ def new_network(ptr: IntArray, head: IntArray, sister: IntArray) -> Network:
     n, n_arcs = len(ptr) - 1, len(head)
     return Network(
         ptr, head, sister, np.zeros(n_arcs), np.zeros(n), np.zeros(n), _zeros(n), _zeros(n),
-        _zeros(n), np.zeros((2, n), np.int64), _zeros(n), _zeros(n + 2), _zeros(n), _zeros(3),
+        _zeros(n), np.zeros((2, n), np.int64), _zeros(n), np.full(n + 2, _NOBODY),
+        _zeros(n), _zeros(3),
     )  # fmt: skip
 
 
@@ -71,7 +72,6 @@ def _zeros(size: int) -> IntArray:
 def cut(g: Network) -> None:
     """Push all the flow there is; afterwards x_i = 1 exactly where `level[i] != FREE`."""
     _push_to_neighbours(g)
-    g.orphans[:] = _NOBODY
     length = 0
     for i in range(len(g.level)):
         g.level[i] = FREE

@@ -15,28 +15,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from policrf.crf.checks import FloatArray
 from policrf.solvers.quota_repair import QuotaRepair
 
 
 def ascend(repair: QuotaRepair, iterations: int) -> None:
     """`iterations` subgradient steps from the prices that the repair found."""
-    run, arrays = repair.run, repair.arrays
-    prices = dict(repair.prices)
-    ceiling = {c: arrays.clique_weight[c] / arrays.clique_count[c] for c in repair.quotas}
-    step = {c: _typical_cost(repair, c) for c in repair.quotas}
-    labels = repair.best.labels
+    quotas, prices, labels = repair.quotas, repair.prices, repair.best.labels
+    weights = repair.descent.problem.weight
+    step = np.array([_typical_cost(quotas.member_costs(q)) for q in range(len(quotas))])
+    step = np.maximum(step, weights.max(initial=0.0))
     for t in range(iterations):
-        if run.expired():
+        if repair.run.expired():
             return
         labels, _ = repair.descend_at(prices, labels)
-        for c in repair.quotas:
-            missing = 1.0 - repair.matches(c, labels) / arrays.clique_count[c]
-            moved = prices[c] + step[c] * missing / np.sqrt(1.0 + t)
-            prices[c] = float(np.clip(moved, 0.0, ceiling[c]))
+        missing = 1.0 - quotas.matches(labels) / quotas.counts
+        moved = prices + step * missing / np.sqrt(1.0 + t)
+        moved = np.clip(moved, 0.0, quotas.penalties / quotas.counts)
+        if (moved == prices).all():
+            return
+        prices = moved
 
 
-def _typical_cost(repair: QuotaRepair, c: int) -> float:
-    """What one more member costs, roughly: the first step of its price."""
-    costs = repair.unpriced[repair.arrays.clique_label[c], repair.members(c)]
-    weights = repair.descent.problem.weight
-    return float(max(np.median(costs[np.isfinite(costs)]), weights.max(initial=0.0)))
+def _typical_cost(costs: FloatArray) -> float:
+    """What one more member costs, roughly: the first step of a price."""
+    return float(np.median(costs[np.isfinite(costs)]))

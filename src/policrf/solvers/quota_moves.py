@@ -1,16 +1,16 @@
 """Bringing one HOP2 quota to its count node by node, at the lowest cost in the true energy.
 
-Quota c wants `clique_count[c]` members with its label. `grow` adds the cheapest members, `peel`
-takes those away that it does not need, `exchange` replaces one by another. Each does at most about
-`limit` evaluations a call and returns whether it is done, so that callers can look at the clock in
-between. Where a quota misses many members, a sixteenth of them is taken at a time.
+Quota c wants `clique_count[c]` members with its label. `bring` adds the cheapest members, or takes
+those away that it does not need; `exchange` replaces one by another. Each does about `limit`
+evaluations a call and returns whether it is done, so that callers can look at the clock in between.
+Where many members are to change, a sixteenth of them changes at a time.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel
+from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
@@ -21,47 +21,29 @@ MARGIN = 1e-12  # relative; below it a change is rounding
 
 
 @kernel
-def grow(a: Arrays, s: State, c: int, limit: int) -> bool:
-    """Give the label of quota c to its cheapest members until it is met, or none is left."""
-    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-    change, label = np.empty(size), np.empty(size, np.int64)
-    for _ in range(max(1, limit // size)):
-        missing = a.clique_count[c] - s.matches[c]
-        if missing <= 0:
-            return True
-        _changes(a, s, c, change, label)
-        order = np.argsort(change)
-        taken = 0
-        for m in order:
-            i = a.clique_nodes[a.clique_ptr[c] + m]
-            if taken >= max(1, missing // BATCH) or not change[m] < np.inf:
-                break
-            if s.labels[i] != a.clique_label[c]:
-                relabel(a, s, i, a.clique_label[c])
-                taken += 1
-        if taken == 0:
-            return True
-    return False
+def bring(a: Arrays, s: State, c: int, up: bool, limit: int) -> bool:
+    """Up: the cheapest members get the label until quota c is met. Down: who gains most leaves it.
 
-
-@kernel
-def peel(a: Arrays, s: State, c: int, limit: int) -> bool:
-    """Relabel members that quota c does not need, those that gain most first, while any gains."""
-    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-    change, label = np.empty(size), np.empty(size, np.int64)
-    for _ in range(max(1, limit // size)):
+    Down ends where nobody gains, or the quota has no more than it needs.
+    """
+    start, stop, target = a.clique_ptr[c], a.clique_ptr[c + 1], a.clique_label[c]
+    change, label = np.empty(stop - start), np.empty(stop - start, np.int64)
+    highest = np.inf if up else 0.0
+    for _ in range(max(1, limit // (stop - start))):
         spare = s.matches[c] - a.clique_count[c]
-        if spare <= 0:
+        wanted = -spare if up else spare
+        if wanted <= 0:
             return True
         _changes(a, s, c, change, label)
-        order = np.argsort(change)
+        for m in range(stop - start):
+            if (s.labels[a.clique_nodes[start + m]] == target) == up:
+                change[m] = np.inf
+        wanted = max(1, wanted // BATCH)
+        at_most = _about_lowest(change, wanted)
         taken = 0
-        for m in order:
-            i = a.clique_nodes[a.clique_ptr[c] + m]
-            if taken >= max(1, spare // BATCH) or not change[m] < 0.0:
-                break
-            if s.labels[i] == a.clique_label[c]:
-                relabel(a, s, i, label[m])
+        for m in range(stop - start):
+            if taken < wanted and change[m] <= at_most and change[m] < highest:
+                relabel(a, s, a.clique_nodes[start + m], label[m])
                 taken += 1
         if taken == 0:
             return True
@@ -71,38 +53,34 @@ def peel(a: Arrays, s: State, c: int, limit: int) -> bool:
 @kernel
 def exchange(a: Arrays, s: State, c: int, limit: int) -> bool:
     """While it gains, let one member leave the label of the tight quota c and another take it."""
-    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-    change, label = np.empty(size), np.empty(size, np.int64)
-    for _ in range(max(1, limit // size)):
+    start, stop, target = a.clique_ptr[c], a.clique_ptr[c + 1], a.clique_label[c]
+    change, label = np.empty(stop - start), np.empty(stop - start, np.int64)
+    partners = np.empty((2, PARTNERS), np.int64)
+    for _ in range(max(1, limit // (stop - start))):
         _changes(a, s, c, change, label)
-        if not _exchange_once(a, s, c, change, label, np.argsort(change)):
+        for side in range(2):
+            for rank in range(PARTNERS):
+                partners[side, rank] = -1
+        for m in range(stop - start):
+            leaves = s.labels[a.clique_nodes[start + m]] == target
+            _insert(partners[1 if leaves else 0], change, m)
+        if not _exchange_once(a, s, c, change, label, partners):
             return True
     return False
 
 
-@kernel
+@leaf
 def _exchange_once(
-    a: Arrays, s: State, c: int, change: FloatArray, label: IntArray, order: IntArray
+    a: Arrays, s: State, c: int, change: FloatArray, label: IntArray, partners: IntArray
 ) -> bool:
     """The first pair, of the cheapest on either side, whose exchange lowers the energy."""
     start, target = a.clique_ptr[c], a.clique_label[c]
-    entered = 0
-    for m in order:
-        enter = a.clique_nodes[start + m]
-        if s.labels[enter] == target:
-            continue
-        if entered == PARTNERS or not change[m] < np.inf:
-            break
-        entered += 1
-        left = 0
-        for n in order:
-            leave = a.clique_nodes[start + n]
-            if s.labels[leave] != target:
-                continue
-            if left == PARTNERS or change[m] + change[n] >= 0.0:
+    for m in partners[0]:
+        for n in partners[1]:
+            if m < 0 or n < 0 or not change[m] + change[n] < 0.0:
                 break
-            left += 1
             # The two changes may share an edge or a clique: only the energy itself decides.
+            enter, leave = a.clique_nodes[start + m], a.clique_nodes[start + n]
             energy, old = s.total[0], s.labels[enter]
             relabel(a, s, enter, target)
             relabel(a, s, leave, label[n])
@@ -114,9 +92,41 @@ def _exchange_once(
     return False
 
 
+@leaf
+def _insert(ranking: IntArray, change: FloatArray, m: int) -> None:
+    """Put member m where it belongs among the lowest changes so far; −1 is an empty place."""
+    for rank in range(len(ranking)):
+        if ranking[rank] < 0 or change[m] < change[ranking[rank]]:
+            for below in range(len(ranking) - 1, rank, -1):
+                ranking[below] = ranking[below - 1]
+            ranking[rank] = m
+            return
+
+
+@leaf
+def _about_lowest(change: FloatArray, wanted: int) -> float:
+    """A value that at least `wanted` of the finite changes do not exceed, and few more."""
+    low, high = np.inf, -np.inf
+    for m in range(len(change)):
+        if change[m] < np.inf:
+            low, high = min(low, change[m]), max(high, change[m])
+    if wanted == 1 or not low < high:
+        return low
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        count = 0
+        for m in range(len(change)):
+            count += change[m] <= middle
+        if count >= wanted:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 @kernel
 def _changes(a: Arrays, s: State, c: int, change: FloatArray, label: IntArray) -> None:
-    """For each member: what taking the label of quota c costs, or giving it up for the best other.
+    """For each member: what taking the label of quota c costs, or leaving it for the best other.
 
     The penalty of quota c itself is left out of both. `label` is what the member would get.
     """

@@ -1,7 +1,7 @@
 """HOP2 by greedy repair: λ_b is charged where fewer than `count` nodes of a box have its label.
 
 No cut represents such a quota, so the moves leave it aside and repair it afterwards. For each
-violated quota in turn, a price μ for every member with the label is found at which the move to the
+violated quota in turn, a price for every member with the label is found at which the move to the
 label just meets the quota: the lower envelope of (members that change, cost), walked from chord to
 chord (Eisner and Severance 1976), one cut a step. Members are then added (from the envelope's point
 below) or taken away (from the one above) one by one at their true cost; whichever is better is kept
@@ -11,7 +11,6 @@ exchanges polish the labeling, and it starts over while anything improves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +18,12 @@ import numpy as np
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, load_labels, new_state
-from policrf.crf.potentials import SUPPORT
 from policrf.solvers.crossover import Incumbent
 from policrf.solvers.expansion_descent import Descent
 from policrf.solvers.expansion_move import expand
 from policrf.solvers.icm import descend as relabel_single_nodes
-from policrf.solvers.quota_moves import exchange, grow, peel
+from policrf.solvers.quota_moves import bring, exchange
+from policrf.solvers.quotas import Quotas
 
 ROUNDS = 10
 CHORDS = 40  # steps along an envelope; it takes a handful
@@ -40,7 +39,7 @@ class _Point(NamedTuple):
 
 
 class QuotaRepair:
-    """The quotas of a CRF that can be met at all, their prices, and the moves that meet them."""
+    """The quotas of a CRF, their prices, and the best labeling found with them."""
 
     def __init__(self, descent: Descent, labels: IntArray) -> None:
         self.descent = descent
@@ -48,68 +47,41 @@ class QuotaRepair:
         self.arrays: Arrays = descent.run.crf.arrays
         self.state: State = new_state(self.arrays)
         self.best = Incumbent(self.arrays, labels)
-        self.unpriced: FloatArray = descent.problem.costs.copy()
-        self.quotas = [int(c) for c in np.flatnonzero(self.arrays.clique_kind == SUPPORT)]
-        self.quotas = [c for c in self.quotas if self._can_be_met(c)]
-        self.prices = dict.fromkeys(self.quotas, 0.0)
-        everyone = [self.members(c) for c in self.quotas]
-        self.everyone: IntArray = np.unique(np.concatenate([*everyone, np.zeros(0, np.int64)]))
-
-    def members(self, c: int) -> IntArray:
-        """The nodes of quota c."""
-        return self.arrays.clique_nodes[self.arrays.clique_ptr[c] : self.arrays.clique_ptr[c + 1]]
-
-    def matches(self, c: int, labels: IntArray) -> int:
-        """How many members have the label of quota c."""
-        return int(np.count_nonzero(labels[self.members(c)] == self.arrays.clique_label[c]))
-
-    def _can_be_met(self, c: int) -> bool:
-        row = self.unpriced[self.arrays.clique_label[c], self.members(c)]
-        count = int(self.arrays.clique_count[c])
-        matters = count > 0 and self.arrays.clique_weight[c] > 0
-        return bool(matters and count <= np.count_nonzero(np.isfinite(row)))
-
-    def set_prices(self, prices: dict[int, float]) -> None:
-        """Pay `prices[c]` for every member of quota c with its label, in the moves to come."""
-        costs = self.descent.problem.costs
-        for c in self.quotas:
-            at = self.arrays.clique_label[c], self.members(c)
-            costs[at] = self.unpriced[at]
-        for c in self.quotas:
-            costs[self.arrays.clique_label[c], self.members(c)] -= prices[c]
+        self.quotas = Quotas(self.arrays, descent.problem)
+        self.prices: FloatArray = np.zeros(len(self.quotas))
 
     def repair(self) -> None:
         """Improve the best labeling until a whole round does not."""
+        refused: dict[int, bytes] = {}  # quota -> its members' labels when it did not pay
         for _ in range(ROUNDS):
             improved = False
-            for c in self.quotas:
+            for q in range(len(self.quotas)):
                 if self.run.expired():
                     return
-                if self.matches(c, self.best.labels) < self.arrays.clique_count[c]:
-                    improved |= self._meet(c)
-            if any(self.prices.values()):
+                now = self.best.labels[self.quotas.members(q)]
+                missed = np.count_nonzero(now == self.quotas.labels[q]) < self.quotas.counts[q]
+                if missed and refused.get(q) != now.tobytes():
+                    if self._meet(q):
+                        improved = True
+                    else:
+                        refused[q] = now.tobytes()
+            if self.prices.any():
                 improved |= self.descend_at(self.prices, self.best.labels)[1]
             if not improved:
                 return
 
-    def descend_at(self, prices: dict[int, float], labels: IntArray) -> tuple[IntArray, bool]:
+    def descend_at(self, prices: FloatArray, labels: IntArray) -> tuple[IntArray, bool]:
         """Moves to all labels at `prices`, then the quotas one by one; did the best improve?"""
-        self.set_prices(prices)
+        self.quotas.set_prices(prices)
         priced = self.descent.descend(labels, self.descent.labels_in_use)
         self.bound_at(prices, priced)
-        return priced, self.keep(self._polish(priced))
+        return priced, self.keep(self._polished(priced))
 
-    def bound_at(self, prices: dict[int, float], labels: IntArray) -> None:
-        """Report D(μ) (see `quota_lagrangian`), if `labels` are proven to be the minimum there."""
-        if not (self.descent.exact and self.descent.converged):
-            return
-        value = self.run.crf.energy(labels)
-        for c in self.quotas:
-            matches, count = self.matches(c, labels), int(self.arrays.clique_count[c])
-            penalty = float(self.arrays.clique_weight[c])
-            value += min(penalty, prices[c] * count) - prices[c] * matches
-            value -= penalty if matches < count else 0.0
-        self.run.bound(value)
+    def bound_at(self, prices: FloatArray, labels: IntArray) -> None:
+        """Report a lower bound, if `labels` are proven to be the minimum at `prices`."""
+        if self.descent.exact and self.descent.converged:
+            energy = self.run.crf.energy(labels)
+            self.run.bound(self.quotas.dual_value(prices, labels, energy))
 
     def keep(self, labels: IntArray) -> bool:
         """Cross `labels` with the best labeling, and offer it if that made it better."""
@@ -118,31 +90,31 @@ class QuotaRepair:
             self.run.offer(self.best.labels)
         return improved
 
-    def _meet(self, c: int) -> bool:
-        """Meet the violated quota c as cheaply as can be found; keep that if it pays."""
-        before = self.prices[c]
+    def _meet(self, q: int) -> bool:
+        """Meet the violated quota q as cheaply as can be found; keep that if it pays."""
+        before = self.prices[q]
         improved = False
-        for labels in self._envelope(c):
-            improved |= self.keep(self._polish(labels, meet=c))
+        for labels in self._envelope(q):
+            improved |= self.keep(self._polished(labels, meet=q))
         if not improved:
-            self.prices[c] = before
+            self.prices[q] = before
         return improved
 
-    def _envelope(self, c: int) -> list[IntArray]:
+    def _envelope(self, q: int) -> list[IntArray]:
         """The two points of the envelope on either side of the quota; none if it cannot pay."""
         start = self.best.labels
-        missing = int(self.arrays.clique_count[c]) - self.matches(c, start)
+        missing = int(self.quotas.counts[q] - self.quotas.matches(start)[q])
         low = _Point(0, 0.0, start)
-        # At the price λ whoever is not moved would cost more than λ.
-        high = self._point(c, float(self.arrays.clique_weight[c]), start)
+        # Whoever does not take the label at the price λ would cost more than λ.
+        high = self._point(q, float(self.quotas.penalties[q]), start)
         if high.members < missing:
             return []
         for _ in range(CHORDS):
             slope = (high.cost - low.cost) / (high.members - low.members)
-            self.prices[c] = max(0.0, slope)
+            self.prices[q] = max(0.0, slope)
             if self.run.expired():
                 break
-            point = self._point(c, slope, start)
+            point = self._point(q, slope, start)
             below = (low.cost - point.cost) - slope * (low.members - point.members)
             if below <= 1e-9 * (abs(high.cost) + abs(low.cost)):
                 break
@@ -150,47 +122,64 @@ class QuotaRepair:
                 high = point
             else:
                 low = point
-        return [low.labels, high.labels]
+        # The envelope is below every labeling that these moves can reach.
+        cheapest = low.cost + self.prices[q] * (missing - low.members)
+        return [low.labels, high.labels] if cheapest < self.quotas.penalties[q] else []
 
-    def _point(self, c: int, price: float, start: IntArray) -> _Point:
-        """The best move to the label of quota c at `price`, the other quotas at theirs."""
-        self.set_prices({**self.prices, c: price})
+    def _point(self, q: int, price: float, start: IntArray) -> _Point:
+        """The best move to the label of quota q at `price`, the other quotas at theirs."""
+        prices = self.prices.copy()
+        prices[q] = price
+        self.quotas.set_prices(prices)
         self.descent.load(start)
-        state = self.descent.state
-        gain = expand(self.descent.problem, state, int(self.arrays.clique_label[c]))
-        members = self.matches(c, state.labels) - self.matches(c, start)
-        return _Point(members, price * members - gain, state.labels.copy())
+        moved = self.descent.state.labels
+        gain = expand(self.descent.problem, self.descent.state, int(self.quotas.labels[q]))
+        members = int(self.quotas.matches(moved)[q] - self.quotas.matches(start)[q])
+        # The moves pay for members of all quotas; the cost is to be that of the labels alone.
+        others = prices * (self.quotas.matches(moved) - self.quotas.matches(start))
+        return _Point(members, float(others.sum()) - gain, moved.copy())
 
-    def _polish(self, labels: IntArray, meet: int = -1) -> IntArray:
-        """Bring every quota that pays to its count, then relabel and exchange single nodes."""
-        arrays, state = self.arrays, self.state
+    def _polished(self, labels: IntArray, meet: int = -1) -> IntArray:
+        """Quotas near what changed brought to their count, nodes relabeled and exchanged.
+
+        Each is met only where that pays, except `meet`, whose price the caller compares.
+        """
+        arrays, state, quotas = self.arrays, self.state, self.quotas
+        near = quotas.touched(labels != self.best.labels)
+        if meet >= 0:
+            near = np.union1d(near, [meet])
         load_labels(arrays, state, labels)
-        for c in self.quotas:
-            if state.matches[c] < arrays.clique_count[c]:
+        for q in near:
+            c = int(quotas.cliques[q])
+            if state.matches[c] < quotas.counts[q]:
                 energy, before = state.total[0], state.labels.copy()
-                self._finish(grow, c)
-                if c != meet and state.total[0] >= energy:
+                self._bring(c, up=True)
+                if q != meet and state.total[0] >= energy:
                     load_labels(arrays, state, before)
-        for c in self.quotas:
-            self._finish(peel, c)
-        self._relabel_members()
-        for c in self.quotas:
-            if state.matches[c] == arrays.clique_count[c]:
-                self._finish(exchange, c)
-        self._relabel_members()
+        for q in near:
+            self._bring(int(quotas.cliques[q]), up=False)
+        members = np.unique(quotas.nodes[np.isin(quotas.owner, near)])
+        self._relabel(members)
+        for q in near:
+            if state.matches[quotas.cliques[q]] == quotas.counts[q]:
+                self._exchange(int(quotas.cliques[q]))
+        self._relabel(members)
         return state.labels.copy()
 
-    def _finish(self, step: Callable[[Arrays, State, int, int], bool], c: int) -> None:
-        while not self.run.expired():
-            if step(self.arrays, self.state, c, SLICE):
-                return
+    def _bring(self, c: int, *, up: bool) -> None:
+        while not self.run.expired() and not bring(self.arrays, self.state, c, up, SLICE):
+            pass
 
-    def _relabel_members(self) -> None:
-        """Single relabels in the true energy, from the members of all quotas outwards."""
+    def _exchange(self, c: int) -> None:
+        while not self.run.expired() and not exchange(self.arrays, self.state, c, SLICE):
+            pass
+
+    def _relabel(self, nodes: IntArray) -> None:
+        """Single relabels in the true energy, from `nodes` outwards."""
         queue = np.zeros(self.run.crf.n_nodes, np.int64)
-        queue[: len(self.everyone)] = self.everyone
+        queue[: len(nodes)] = nodes
         queued = np.zeros(self.run.crf.n_nodes, np.bool_)
-        queued[self.everyone] = True
-        cursor = np.array([0, len(self.everyone)], np.int64)
+        queued[nodes] = True
+        cursor = np.array([0, len(nodes)], np.int64)
         while cursor[1] > 0 and not self.run.expired():
             relabel_single_nodes(self.arrays, self.state, queue, queued, cursor, SLICE)

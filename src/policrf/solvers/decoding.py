@@ -86,11 +86,8 @@ def decode(
                 for x in range(width):
                     costs[x] += messages[k, x]
         for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
-            c, entry, kind = (
-                g.member_clique[m],
-                g.member_entry[m],
-                g.clique_kind[g.member_clique[m]],
-            )
+            c, entry = g.member_clique[m], g.member_entry[m]
+            kind = g.clique_kind[c]
             remaining = g.clique_ptr[c + 1] - g.clique_ptr[c] - labeled[c]
             missing = g.clique_count[c] - matches[c]
             read = kind == TABLE or (kind == SUPPORT and 0 < missing < remaining)

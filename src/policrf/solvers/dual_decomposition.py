@@ -18,7 +18,13 @@ from policrf.solvers.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.icm import SLICE as ICM_SLICE
 from policrf.solvers.icm import descend
-from policrf.solvers.message_state import clique_work, node_work, real_labels, slices
+from policrf.solvers.message_state import (
+    bound_meets_energy,
+    clique_work,
+    node_work,
+    real_labels,
+    slices,
+)
 from policrf.solvers.run import Run
 from policrf.solvers.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.tree_slaves import cover_by_forests, gather, scatter
@@ -64,9 +70,7 @@ def dual_decomposition(
         agreed = squared == 0
         if agreed or iteration % round_every == 1 % round_every:
             parts.offer_rounded(polish)
-        gap = run.energy - run.lower_bound
-        if gap <= 1e-10 * max(abs(run.energy), parts.graph.scale):
-            agreed = True
+        agreed = agreed or bound_meets_energy(run, parts.graph.scale)
         stale = 0 if value > best else stale + 1
         best = max(best, value)
         if stale >= PATIENCE:

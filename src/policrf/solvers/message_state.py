@@ -107,6 +107,12 @@ def real_labels(g: FactorGraph, labels: IntArray) -> IntArray:
     return out
 
 
+def bound_meets_energy(run: Run, scale: float) -> bool:
+    """Whether the best labeling is proven optimal, up to rounding."""
+    slack = 1e-10 * max(abs(run.energy), scale)
+    return run.energy < np.inf and run.energy - run.lower_bound <= slack
+
+
 def slices(work: FloatArray, limit: float = SLICE) -> list[tuple[int, int]]:
     """Cut items 0 … n − 1 into runs of about `limit` work each (one item at least)."""
     part = (np.cumsum(work) - work) // limit

@@ -20,7 +20,7 @@ from policrf.solvers.clique_ascent import ascend
 from policrf.solvers.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.factor_graph import FactorGraph, all_terms, build_factor_graph
 from policrf.solvers.message_passing import ALL, BACKWARD, FORWARD
-from policrf.solvers.message_state import MessageState
+from policrf.solvers.message_state import MessageState, bound_meets_energy
 from policrf.solvers.run import Run
 from policrf.solvers.spanning_forests import appearance_probabilities
 
@@ -124,7 +124,7 @@ def _no_more_to_gain(state: MessageState, bounds: list[float], tolerance: float)
     """Report the last bound; True if it meets the energy or has stopped rising."""
     run, scale = state.run, state.graph.scale
     run.bound(bounds[-1])
-    if run.energy - run.lower_bound <= 1e-10 * max(abs(run.energy), scale):
+    if bound_meets_energy(run, scale):
         return True
     if len(bounds) <= PATIENCE:
         return False

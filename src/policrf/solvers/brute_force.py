@@ -1,7 +1,7 @@
 """Brute force: min over all labelings, visited in the order of a reflected mixed-radix Gray code.
 
-Two labelings that follow each other differ in one node (Knuth, TAOCP 4A, 7.2.1.1, Algorithm H), so each
-costs one relabel of the incremental core. Labels that a unary forbids are not visited.
+Two labelings that follow each other differ in one node (Knuth, TAOCP 4A, 7.2.1.1, Algorithm H), so
+each costs one relabel of the incremental core. Labels that a unary forbids are not visited.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, energy_terms, load_labels, new_state, unassign
 from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge
@@ -49,7 +49,8 @@ def brute_force(run: Run, *, limit: int = 2**22) -> None:
     count = math.prod(int(k) for k in allowed.sum(axis=1))
     if count > limit:
         raise TooLarge(
-            f"brute_force: {_power(count)} labelings, more than limit={limit}; try exact, or a larger limit"
+            f"brute_force: {_power(count)} labelings, more than limit={limit}; "
+            "try exact, or a larger limit"
         )
     arrays = run.crf.arrays
     state = new_state(arrays)
@@ -74,7 +75,7 @@ def brute_force(run: Run, *, limit: int = 2**22) -> None:
     run.info["labelings"] = visited
 
 
-def start_odometer(allowed: IntArray) -> tuple[Odometer, IntArray]:
+def start_odometer(allowed: BoolArray) -> tuple[Odometer, IntArray]:
     """The first labeling of the mask `allowed` [N, L], and the odometer that stands at it."""
     counts = allowed.sum(axis=1)
     nodes = np.flatnonzero(counts > 1)
@@ -97,7 +98,7 @@ def _power(count: int) -> str:
 
 @kernel
 def visit(a: Arrays, s: State, o: Odometer, best: FloatArray, labels: IntArray, limit: int) -> int:
-    """Visit up to `limit` labelings from the state's; `best` is (lowest energy, largest |total|)."""
+    """Visit up to `limit` labelings from the state's on; `best` is (lowest, largest |total|)."""
     terms = np.empty(6)
     free = len(o.nodes)
     for step in range(limit):

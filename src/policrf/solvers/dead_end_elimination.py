@@ -15,7 +15,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.run import Run
 
@@ -23,14 +23,14 @@ NODES = 2_000  # visited by a kernel call
 TABLE_WORK = 1 << 22  # table entries times labels that a visit of one node may look at
 
 
-def allowed_labels(unary: FloatArray) -> IntArray:
+def allowed_labels(unary: FloatArray) -> BoolArray:
     """The mask to start from, `[N, L]`: what the unaries do not forbid."""
-    alive: IntArray = np.isfinite(unary)
+    alive: BoolArray = np.isfinite(unary)
     return alive
 
 
-def eliminate(run: Run, arrays: Arrays, alive: IntArray) -> bool:
-    """Remove labels from `alive` in sweeps until a fixed point; False if a node loses its last one."""
+def eliminate(run: Run, arrays: Arrays, alive: BoolArray) -> bool:
+    """Remove labels from `alive` until none can go; False if a node loses its last one."""
     n_nodes = len(arrays.unary)
     dirty = np.ones(n_nodes, np.bool_)
     ranges = np.empty((len(arrays.clique_kind), 2), np.int64)
@@ -45,8 +45,8 @@ def eliminate(run: Run, arrays: Arrays, alive: IntArray) -> bool:
 
 
 @leaf
-def match_ranges(a: Arrays, alive: IntArray, ranges: IntArray) -> None:
-    """Least and largest number of members that can have the clique's label, into `ranges` [C, 2]."""
+def match_ranges(a: Arrays, alive: BoolArray, ranges: IntArray) -> None:
+    """Least and most members that can have the clique's label, into `ranges` [C, 2]."""
     for c in range(len(a.clique_kind)):
         ranges[c, 0] = ranges[c, 1] = 0
         if a.clique_kind[c] == AGREE or a.clique_kind[c] == SUPPORT:
@@ -58,7 +58,7 @@ def match_ranges(a: Arrays, alive: IntArray, ranges: IntArray) -> None:
 
 
 @leaf
-def count_alive(alive: IntArray, i: int) -> int:
+def count_alive(alive: BoolArray, i: int) -> int:
     """Labels left to node i."""
     count = 0
     for label in range(alive.shape[1]):
@@ -67,7 +67,7 @@ def count_alive(alive: IntArray, i: int) -> int:
 
 
 @leaf
-def only_label(alive: IntArray, i: int) -> int:
+def only_label(alive: BoolArray, i: int) -> int:
     """The label of a fixed node, −1 of another."""
     found = -1
     for label in range(alive.shape[1]):
@@ -80,7 +80,7 @@ def only_label(alive: IntArray, i: int) -> int:
 
 @kernel
 def sweep(
-    a: Arrays, alive: IntArray, dirty: IntArray, ranges: IntArray, start: int, stop: int
+    a: Arrays, alive: BoolArray, dirty: BoolArray, ranges: IntArray, start: int, stop: int
 ) -> bool:
     """Visit the dirty nodes of start … stop − 1; False if a node has no label left."""
     n_labels = a.unary.shape[1]
@@ -103,7 +103,7 @@ def sweep(
 
 @leaf
 def dominated(
-    alive: IntArray, i: int, label: int, lower: FloatArray, upper: FloatArray,
+    alive: BoolArray, i: int, label: int, lower: FloatArray, upper: FloatArray,
     pairs: FloatArray, has_tables: bool,
 ) -> bool:  # fmt: skip
     """Whether some other label of node i is never worse than `label`, or `label` is impossible."""
@@ -121,7 +121,7 @@ def dominated(
 
 @leaf
 def advantage(
-    a: Arrays, alive: IntArray, ranges: IntArray, i: int, lower: FloatArray, upper: FloatArray,
+    a: Arrays, alive: BoolArray, ranges: IntArray, i: int, lower: FloatArray, upper: FloatArray,
     pairs: FloatArray,
 ) -> bool:  # fmt: skip
     """Fill `lower` [L], `upper` [L] and `pairs` [L, L]; whether the last is needed.
@@ -180,9 +180,9 @@ def step_range(a: Arrays, c: int, low: int, high: int) -> tuple[float, float]:
 
 @leaf
 def compare_table(
-    a: Arrays, alive: IntArray, i: int, c: int, entry: int, lower: FloatArray, pairs: FloatArray
+    a: Arrays, alive: BoolArray, i: int, c: int, entry: int, lower: FloatArray, pairs: FloatArray
 ) -> None:
-    """Add the table's part of `pairs`; `lower` becomes +inf where the table forbids a label altogether.
+    """Add the table's part of `pairs`; `lower` becomes +inf where it forbids a label altogether.
 
     A combination that label a forbids says nothing about replacing a; one that only b forbids rules
     out replacing a by b.
@@ -213,8 +213,8 @@ def compare_table(
 
 
 @leaf
-def is_alive(a: Arrays, alive: IntArray, c: int, entry: int, at: int) -> bool:
-    """Whether the labels of entry `at` of table c are all left to its members (but that of `entry`)."""
+def is_alive(a: Arrays, alive: BoolArray, c: int, entry: int, at: int) -> bool:
+    """Whether the members of table c but that of `entry` still have the labels of place `at`."""
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         node = a.clique_nodes[m]
         label = (at // a.clique_stride[m]) % a.cardinalities[node]
@@ -225,7 +225,7 @@ def is_alive(a: Arrays, alive: IntArray, c: int, entry: int, at: int) -> bool:
 
 @leaf
 def remove_label(
-    a: Arrays, alive: IntArray, ranges: IntArray, dirty: IntArray, i: int, label: int
+    a: Arrays, alive: BoolArray, ranges: IntArray, dirty: BoolArray, i: int, label: int
 ) -> None:
     """Take the label out, keep `ranges` right and mark the nodes whose comparison it can change."""
     alive[i, label] = False

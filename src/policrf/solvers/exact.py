@@ -6,7 +6,8 @@
 4. What is left falls into connected components. Small ones are enumerated, the others are solved as
    mixed-integer programs (`exact_model`), the smallest first.
 
-If every labeling is forbidden the answer has energy +inf, `optimal` is set and `info["infeasible"]` too.
+If every labeling is forbidden the answer has energy +inf, `optimal` is set and `info["infeasible"]`
+too.
 """
 
 from __future__ import annotations
@@ -14,18 +15,19 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.model import CRF
-from policrf.crf.potentials import TABLE, Custom, Potential, Tables
+from policrf.crf.potentials import SUPPORT, TABLE, Custom, Potential, Tables
 from policrf.crf.tabulate import tabulate_clique
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.solvers.dead_end_elimination import allowed_labels, eliminate
-from policrf.solvers.exact_parts import free_components, solve_parts
+from policrf.solvers.exact_parts import LABELS, free_components, solve_parts
 from policrf.solvers.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
 
 BACKENDS = ("auto", "highs", "toulbar2")
+BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take
 
 
 def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int = 1 << 16) -> None:
@@ -56,6 +58,8 @@ def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int
         labels = first_labels(run, reduced)
         run.offer(labels)
         components = free_components(reduced.arrays, alive)
+        if components and is_huge(reduced.arrays, alive, components[-1]):
+            run.bound(message_bound(run, reduced))
         run.info["free_nodes"] = sum(len(nodes) for nodes in components)
         run.info["components"] = len(components)
         feasible = solve_parts(run, reduced, alive, labels, components, backend, gap)
@@ -82,8 +86,8 @@ def without_custom(run: Run, table_limit: int) -> CRF:
             size = float(np.prod(crf.cardinalities[nodes], dtype=np.float64))
             if size > table_limit:
                 raise UnsupportedPotential(
-                    f"{run.solver} cannot take Custom clique {c} ({group.function_name}): its table has "
-                    f"{size:.3g} entries, more than table_limit={table_limit}"
+                    f"{run.solver} cannot take Custom clique {c} ({group.function_name}): "
+                    f"its table has {size:.3g} entries, more than table_limit={table_limit}"
                 )
         tables = []
         for c in range(len(group)):
@@ -101,6 +105,20 @@ def first_bound(a: Arrays) -> float:
     lowest = sum(float(a.data[a.data_ptr[c] : a.data_ptr[c + 1]].min()) for c in tables)
     pairs = float(np.minimum(a.edge_weights, 0.0).sum())
     return float(a.unary.min(axis=1).sum()) + pairs + lowest
+
+
+def is_huge(a: Arrays, alive: BoolArray, nodes: IntArray) -> bool:
+    """Whether quotas bind more labels than HiGHS finds a first bound for in seconds."""
+    return bool((a.clique_kind == SUPPORT).any() and alive[nodes].sum() > LABELS[1])
+
+
+def message_bound(run: Run, crf: CRF) -> float:
+    """The bound of reweighted messages: there long before that of the root program."""
+    seconds = min(BOUND_SHARE * run.remaining(), BOUND_SECONDS)
+    try:
+        return solve(crf, "tree_reweighted", seconds=seconds, seed=run.seed).lower_bound
+    except UnsupportedPotential:
+        return -np.inf
 
 
 def first_labels(run: Run, crf: CRF) -> IntArray:

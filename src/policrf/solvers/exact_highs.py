@@ -1,7 +1,7 @@
-"""HiGHS on a `Milp`: single-threaded, interruptible, with its bound and improving solutions reported.
+"""HiGHS on a `Milp`: single-threaded, interruptible, reporting its bound and better solutions.
 
-HiGHS runs in a thread of its own, without the GIL; the caller's thread looks after it twenty times a
-second, so that Ctrl-C, the budget and the caller's callback are heard while it works.
+HiGHS runs in a thread of its own, without the GIL; the caller's thread looks after it twenty times
+a second, so that Ctrl-C, the budget and the caller's callback are heard while it works.
 """
 
 from __future__ import annotations

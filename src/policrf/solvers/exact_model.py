@@ -1,14 +1,14 @@
 """The energy as a mixed-integer linear program over the labels that are left (`alive` [N, L]).
 
-    x_il ∈ {0, 1}, Σ_l x_il = 1                        node i has label l
-    Potts, w > 0:  w Σ_l d_l,  d_l ≥ x_il − x_jl, d_l ≥ 0   one side is enough: both sum to the same
+    x_il ∈ {0, 1}, Σ_l x_il = 1                      node i has label l
+    Potts, w > 0:  w Σ_l d_l,  d_l ≥ x_il − x_jl, d_l ≥ 0  (one side is enough: the sums are equal)
     Potts, w < 0:  w + |w| s,  s ≥ x_il + x_jl − 1 for all l, s ≥ 0
     HOP1:          w Σ_i u_i,  u_i ≥ |x_il − z|,  z ∈ {0, 1}
     HOP2:          λ v,  Σ_i y_i ≥ count · (1 − v),  y_i ≤ x_il,  y_i ≤ 1 − v,  v ∈ {0, 1}
-    table:         Σ μ(y) f(y),  Σ over y with y_i = l of μ(y) = x_il   (the local marginal polytope)
+    table:         Σ μ(y) f(y),  Σ over y with y_i = l of μ(y) = x_il  (local marginal polytope)
 
-Each term's relaxation is its convex envelope over the x of its nodes; nothing is a big M. A forbidden
-combination is a variable that does not exist. Only x, z and v are integer.
+Each term's relaxation is its convex envelope over the x of its nodes; nothing is a big M. A
+forbidden combination is a variable that does not exist. Only x, z and v are integer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.milp import Milp, MilpBuilder
 
@@ -39,8 +39,8 @@ class ExactModel:
         return np.where(self.fixed >= 0, self.fixed, np.argmax(x, axis=1)).astype(np.int64)
 
 
-def build_model(a: Arrays, alive: IntArray, start: IntArray) -> ExactModel:
-    """The program of the nodes with more than one label; `start` [N] gives the columns' first values."""
+def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
+    """The program of the nodes with more than one label; `start` [N] gives the first values."""
     counts = alive.sum(axis=1)
     fixed = np.where(counts == 1, np.argmax(alive, axis=1), -1).astype(np.int64)
     free = fixed < 0
@@ -64,7 +64,7 @@ def build_model(a: Arrays, alive: IntArray, start: IntArray) -> ExactModel:
         else:
             _add_table(a, c, members, alive, fixed, columns, builder)
     milp = builder.finish()
-    # Each node pays the same for its cheapest label whatever happens: what is left is small numbers.
+    # Each node pays for its cheapest label whatever happens: what is left is small numbers.
     cost = np.where(columns[free] >= 0, milp.cost[columns[free]], np.inf)
     least = cost.min(axis=1)
     milp.cost[columns[node, label]] -= np.repeat(least, counts[free])
@@ -72,7 +72,7 @@ def build_model(a: Arrays, alive: IntArray, start: IntArray) -> ExactModel:
 
 
 def _add_potts(
-    a: Arrays, alive: IntArray, fixed: IntArray, columns: IntArray, builder: MilpBuilder
+    a: Arrays, alive: BoolArray, fixed: IntArray, columns: IntArray, builder: MilpBuilder
 ) -> None:
     first, second, weight = a.edges[:, 0], a.edges[:, 1], a.edge_weights
     first_fixed, second_fixed = fixed[first] >= 0, fixed[second] >= 0
@@ -109,7 +109,7 @@ def _add_potts(
 
 
 def _counted(
-    label: int, members: IntArray, alive: IntArray, fixed: IntArray, columns: IntArray
+    label: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray
 ) -> tuple[int, int, IntArray]:
     """Members sure to have the label, members sure not to, and the columns of the others."""
     sure = int((fixed[members] == label).sum())
@@ -119,7 +119,7 @@ def _counted(
 
 
 def _add_agreement(
-    a: Arrays, c: int, members: IntArray, alive: IntArray, fixed: IntArray, columns: IntArray,
+    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
     builder: MilpBuilder,
 ) -> None:  # fmt: skip
     weight = float(a.clique_weight[c])
@@ -146,7 +146,7 @@ def _add_agreement(
 
 
 def _add_support(
-    a: Arrays, c: int, members: IntArray, alive: IntArray, fixed: IntArray, columns: IntArray,
+    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
     builder: MilpBuilder,
 ) -> None:  # fmt: skip
     penalty = float(a.clique_weight[c])
@@ -178,7 +178,7 @@ def _add_support(
 
 
 def _add_table(
-    a: Arrays, c: int, members: IntArray, alive: IntArray, fixed: IntArray, columns: IntArray,
+    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
     builder: MilpBuilder,
 ) -> None:  # fmt: skip
     shape = tuple(a.cardinalities[members].tolist())

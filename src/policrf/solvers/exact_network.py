@@ -1,9 +1,10 @@
 """The energy as a network of whole-number cost functions, for toulbar2.
 
 Costs are scaled so that all of them together stay below 2^50 and rounded down, so an optimum of the
-network, scaled back, is a lower bound of the energy's; it is below it by at most one unit a function.
-HOP1 gets a variable z (is the box's label the rule?), HOP2 one for the broken quota and a linear
-constraint over *positions* of values: given names, pytoulbar2 solves another problem in silence.
+network, scaled back, is a lower bound of the energy's; it is below it by at most one unit a
+function. HOP1 gets a variable z (is the box's label the rule?), HOP2 one for the broken quota and a
+linear constraint over *positions* of values: given names, pytoulbar2 solves another problem in
+silence.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT
 
 TOTAL = float(2**50)
@@ -76,7 +77,7 @@ class Network:
         return {"domains": self.domains, "functions": functions, "quotas": self.quotas, "top": top}
 
 
-def build_network(a: Arrays, alive: IntArray) -> Network:
+def build_network(a: Arrays, alive: BoolArray) -> Network:
     """The network of the nodes with more than one label left; the others are conditioned on."""
     counts = alive.sum(axis=1)
     nodes = np.flatnonzero(counts > 1)
@@ -128,7 +129,7 @@ def _add_table(network: Network, members: IntArray, variable: IntArray, table: F
 
 
 def _add_counting(
-    network: Network, a: Arrays, c: int, members: IntArray, alive: IntArray, fixed: IntArray,
+    network: Network, a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray,
     variable: IntArray,
 ) -> None:  # fmt: skip
     label, weight = int(a.clique_label[c]), float(a.clique_weight[c])

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, TABLE
@@ -27,7 +27,7 @@ LABELS = (300, 6_000)  # below, HiGHS is done before a process starts; above, it
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 
 
-def free_components(a: Arrays, alive: IntArray) -> list[IntArray]:
+def free_components(a: Arrays, alive: BoolArray) -> list[IntArray]:
     """The nodes with a choice, by connected component, small components first."""
     n_nodes, n_cliques = len(a.unary), len(a.clique_kind)
     free = alive.sum(axis=1) > 1
@@ -49,7 +49,7 @@ def free_components(a: Arrays, alive: IntArray) -> list[IntArray]:
 
 
 def solve_parts(
-    run: Run, crf: CRF, alive: IntArray, labels: IntArray, components: list[IntArray],
+    run: Run, crf: CRF, alive: BoolArray, labels: IntArray, components: list[IntArray],
     backend: str, gap: float,
 ) -> bool:  # fmt: skip
     """Solve every component, offering what is found; False if there is no allowed labeling."""
@@ -81,7 +81,7 @@ def solve_parts(
     return True
 
 
-def _enumerate(crf: CRF, choices: IntArray) -> IntArray:
+def _enumerate(crf: CRF, choices: BoolArray) -> IntArray:
     odometer, labels = start_odometer(choices)
     state = new_state(crf.arrays)
     load_labels(crf.arrays, state, labels)
@@ -96,7 +96,7 @@ class Part:
     """
 
     def __init__(
-        self, run: Run, crf: CRF, choices: IntArray, labels: IntArray, slack: float, last: bool,
+        self, run: Run, crf: CRF, choices: BoolArray, labels: IntArray, slack: float, last: bool,
         gap: float,
     ) -> None:  # fmt: skip
         self.run, self.crf, self.choices, self.gap = run, crf, choices, gap

@@ -1,9 +1,9 @@
 """Highest confidence first (after Chou & Brown 1990): the surest node is labeled next.
 
-The cost of label l of an unlabeled node i is what it adds to the partial energy, in which a term counts
-once all its nodes are labeled; the node's confidence is the margin of its second-best label over its
-best. Labeling a node changes the margins of its neighbours, and of the last unlabeled member of each of
-its cliques, and of no other node: O(degree · (L + log N)) a step.
+The cost of label l of an unlabeled node i is what it adds to the partial energy, in which a term
+counts once all its nodes are labeled; the node's confidence is the margin of its second-best label
+over its best. Labeling a node changes the margins of its neighbours, and of the last unlabeled
+member of each of its cliques, and of no other node: O(degree · (L + log N)) a step.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def highest_confidence_first(run: Run) -> None:
 
 @leaf
 def best_label(a: Arrays, i: int, costs: FloatArray) -> int:
-    """The cheapest label of node i; where all are forbidden by now, the one its unary likes best."""
+    """The cheapest label of node i; if all are forbidden by now, the one its unary likes best."""
     best, least = 0, np.inf
     for label in range(len(costs)):
         if costs[label] < least:

@@ -11,10 +11,10 @@ from policrf.crf.checks import FloatArray, IntArray
 
 
 class Heap(NamedTuple):
-    """Every item is in the heap until it is popped."""
+    """The items in the heap are `items[: size[0]]`."""
 
-    items: IntArray  # [n]; items[: size[0]] is the heap
-    place: IntArray  # [n]; where an item is in `items`, −1 once popped
+    items: IntArray  # [n]
+    place: IntArray  # [n]; where an item is in `items`, −1 if not in the heap
     keys: FloatArray  # [n]
     size: IntArray  # [1]
 
@@ -23,6 +23,14 @@ def new_heap(n_items: int) -> Heap:
     """A heap of all items; set `keys`, then call `order_heap`."""
     items = np.arange(n_items, dtype=np.int64)
     return Heap(items, items.copy(), np.zeros(n_items), np.array([n_items], np.int64))
+
+
+def empty_heap(n_items: int) -> Heap:
+    """A heap of no items yet, out of 0 … n_items − 1."""
+    heap = new_heap(n_items)
+    heap.place[:] = -1
+    heap.size[0] = 0
+    return heap
 
 
 @leaf
@@ -84,7 +92,7 @@ def change_key(h: Heap, item: int, key: float) -> None:
 @leaf
 def pop_first(h: Heap) -> int:
     """Take the item with the largest key out."""
-    first = h.items[0]
+    first = int(h.items[0])
     h.size[0] -= 1
     h.place[first] = -1
     if h.size[0] > 0:

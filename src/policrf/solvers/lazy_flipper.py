@@ -2,8 +2,8 @@
 
 The answer is optimal with respect to relabeling any connected set of up to `size` nodes. Nodes are
 connected by an edge or a clique; in a clique of more than eight nodes each is joined to its eight
-nearest in the clique's order, lest a box of a thousand nodes join a million pairs (energies are exact
-all the same). Sets are searched again only where something changed since: hence lazy.
+nearest in the clique's order, lest a box of a thousand nodes join a million pairs (energies are
+exact all the same). Sets are searched again only where something changed since: hence lazy.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.errors import InvalidOption
 from policrf.solvers import solve
 from policrf.solvers.local_search import Search, centred, descend, mark, new_search
-from policrf.solvers.refine import improve
+from policrf.solvers.refine import Moves, improve
 from policrf.solvers.run import Run
 from policrf.solvers.subset_search import (
     Subsets,
@@ -49,12 +49,13 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     """
     if not 1 <= size <= 4:
         raise InvalidOption(f"size must be 1 to 4, not {size}")
+    large = Moves(False, large_sets, large_sets, large_sets)
     starts = [run.start_labels()]
     if run.initial is None and not run.expired():
         first = solve(run.crf, "highest_confidence_first", seconds=run.remaining())
         starts.append(first.labels.copy())
     for labels in starts:
-        improve(run.crf, labels, run.expired, {}, False, large_sets, large_sets, large_sets)
+        improve(run.crf, labels, large, run.expired)
         run.offer(labels)
     run.info["moves"] = 0
     assert run.best is not None
@@ -64,13 +65,13 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
         if not large_sets:
             break
         before = labels.copy()
-        improve(run.crf, labels, run.expired, {}, False, True, True, True)
+        improve(run.crf, labels, large, run.expired)
         run.offer(labels)
         roots = _near(run.crf.arrays, labels != before)
     run.info["converged"] = not run.expired()
 
 
-def _near(a: Arrays, changed: IntArray) -> IntArray:
+def _near(a: Arrays, changed: BoolArray) -> BoolArray:
     """The nodes whose costs the changed ones have a part in, themselves included."""
     near = changed.copy()
     for side in (0, 1):
@@ -82,7 +83,7 @@ def _near(a: Arrays, changed: IntArray) -> IntArray:
     return near
 
 
-def _search_sets(run: Run, labels: IntArray, size: int, first_roots: IntArray) -> None:
+def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) -> None:
     """Improve `labels` by sets of 2 … `size` nodes with one of the roots; stops without time."""
     a = centred(run.crf.arrays)
     s, q = new_state(a), new_search(a)

@@ -1,8 +1,8 @@
 """What local searches share: a queue of nodes to look at again, and moves that can be taken back.
 
-A compound move is: `mark`, any number of `change`s and a `descend`, then `keep` or `undo`. The state's
-running total is set to 0 by `mark`, so that after the changes it is the move's own change in energy,
-rounded at the scale of the terms that it touched and not at that of the whole energy.
+A compound move is: `mark`, any number of `change`s and a `descend`, then `keep` or `undo`. The
+state's running total is set to 0 by `mark`, so that after the changes it is the move's own change
+in energy, rounded at the scale of the terms that it touched and not at that of the whole energy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray, frozen
+from policrf.crf.checks import BoolArray, FloatArray, IntArray, frozen
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 
@@ -24,17 +24,17 @@ class Search(NamedTuple):
     """Mutable; N nodes."""
 
     queue: IntArray  # [N]; ring buffer of nodes whose surroundings changed
-    queued: IntArray  # [N]; bool
+    queued: BoolArray  # [N]
     cursor: IntArray  # [2]; first entry and length of the ring
-    stale: IntArray  # [N]; bool: `costs` of the node is out of date
-    touched: IntArray  # [N]; bool: changed since pairs were last looked at
+    stale: BoolArray  # [N]; `costs` of the node is out of date
+    touched: BoolArray  # [N]; changed since pairs were last looked at
     costs: FloatArray  # [N, L]; the cost of every label of a node, the others as they are
     before: IntArray  # [N]; label before the current move, −1 where it is the same
     changed: IntArray  # [N]; the nodes that the current move changed
     n_changed: IntArray  # [1]
     margin: FloatArray  # [1]; gains below it are rounding
-    open_clique: IntArray  # [C]; bool: something near the clique changed since it was last tried
-    inside: IntArray  # [N]; bool, all False between moves: the nodes a move is about
+    open_clique: BoolArray  # [C]; something near the clique changed since it was last tried
+    inside: BoolArray  # [N]; all False between moves: the nodes a move is about
     tally: IntArray  # [C]; all 0 between moves
 
 
@@ -59,7 +59,7 @@ def new_search(a: Arrays) -> Search:
 
 
 def centred(a: Arrays) -> Arrays:
-    """The same CRF up to a constant, with every node's lowest unary at 0: differences keep their digits."""
+    """The same CRF up to a constant, each lowest unary at 0: differences keep their digits."""
     unary: FloatArray = a.unary - a.unary.min(axis=1, keepdims=True)
     return a._replace(unary=frozen(unary))
 
@@ -96,7 +96,7 @@ def push(q: Search, i: int) -> None:
 @leaf
 def pop(q: Search) -> int:
     """The next node of the queue."""
-    i = q.queue[q.cursor[0]]
+    i = int(q.queue[q.cursor[0]])
     q.cursor[0] = (q.cursor[0] + 1) % len(q.queue)
     q.cursor[1] -= 1
     q.queued[i] = False
@@ -111,7 +111,7 @@ def step_energy(a: Arrays, c: int, matches: int) -> float:
         rise = min(matches + 1, size - matches - 1) - min(matches, size - matches)
     else:
         rise = -1 if matches + 1 == a.clique_count[c] else 0
-    return a.clique_weight[c] * rise
+    return float(a.clique_weight[c] * rise)
 
 
 @leaf
@@ -166,7 +166,7 @@ def change_two(
 @leaf
 def is_member(a: Arrays, i: int, c: int) -> bool:
     """Whether clique c holds node i: O(cliques of i)."""
-    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):  # noqa: SIM110
         if a.node_clique[k] == c:
             return True
     return False
@@ -182,7 +182,7 @@ def push_edges(a: Arrays, q: Search, i: int) -> None:
 
 @leaf
 def push_clique(a: Arrays, s: State, q: Search, c: int, was: int) -> None:
-    """Queue the members, unless the clique only counts and its step costs are those of `was` matches."""
+    """Queue the members, unless the clique counts and its steps are those of `was` matches."""
     if a.clique_kind[c] == AGREE or a.clique_kind[c] == SUPPORT:
         now = s.matches[c]
         # Members without the label see the step after the count, members with it the step before.
@@ -210,7 +210,7 @@ def mark(s: State, q: Search) -> int:
         q.before[q.changed[k]] = -1
     q.n_changed[0] = 0
     s.total[0] = 0.0
-    return s.forbidden[0]
+    return int(s.forbidden[0])
 
 
 @leaf
@@ -235,8 +235,9 @@ def open_cliques(a: Arrays, q: Search, i: int) -> None:
 
 @leaf
 def gained(s: State, q: Search, forbidden: int) -> bool:
-    """Whether the move so far lowers the energy: fewer infinite terms, or as many and a lower sum."""
-    return s.forbidden[0] < forbidden or (s.forbidden[0] == forbidden and s.total[0] < -q.margin[0])
+    """Whether the move lowers the energy: fewer infinite terms, or as many and a lower sum."""
+    now = s.forbidden[0]
+    return bool(now < forbidden or (now == forbidden and s.total[0] < -q.margin[0]))
 
 
 @leaf
@@ -255,7 +256,7 @@ def undo(a: Arrays, s: State, q: Search) -> None:
 
 @kernel
 def descend(a: Arrays, s: State, q: Search, limit: int) -> int:
-    """Relabel queued nodes while that lowers the energy, up to `limit` visits; returns the visits left."""
+    """Relabel queued nodes while that lowers the energy; returns what is left of `limit` visits."""
     n_labels = a.unary.shape[1]
     while q.cursor[1] > 0 and limit > 0:
         limit -= 1

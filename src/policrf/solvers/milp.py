@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 
 
 class Milp(NamedTuple):
@@ -18,7 +18,7 @@ class Milp(NamedTuple):
     constant: float
     cost: FloatArray  # [K]
     ceiling: FloatArray  # [K]; 1, or 0 for a column that is forbidden
-    integer: IntArray  # [K]; bool
+    integer: BoolArray  # [K]
     start: FloatArray  # [K]; a first solution
     lower: FloatArray  # [R]
     upper: FloatArray  # [R]
@@ -27,9 +27,10 @@ class Milp(NamedTuple):
     row_value: FloatArray  # [Z]
 
     def without_dear_columns(self, upper: float) -> Milp:
-        """Hold at 0 what alone costs more than a solution of value `upper`: costs stay of one scale.
+        """Hold at 0 what alone costs more than a solution of value `upper`: one scale for the rest.
 
-        All columns are between 0 and 1, so no solution is below the constant and the negative costs.
+        All columns are between 0 and 1, so no solution is below the constant and the negative
+        costs.
         """
         least = self.constant + float(np.minimum(self.cost, 0.0).sum())
         dear = self.integer & (self.cost > (upper - least) * (1 + 1e-9))
@@ -44,13 +45,13 @@ class MilpBuilder:
         self.constant = 0.0
         self._count = 0
         self._start = np.zeros(0)
-        self._columns: list[tuple[FloatArray, FloatArray, IntArray]] = []
+        self._columns: list[tuple[FloatArray, FloatArray, BoolArray]] = []
         self._extra: list[tuple[IntArray, FloatArray]] = []
         self._forbidden: list[IntArray] = []
         self._rows: list[tuple[FloatArray, FloatArray, IntArray, IntArray, FloatArray]] = []
 
     def add_columns(
-        self, cost: FloatArray, start: FloatArray | IntArray, *, integer: bool = False
+        self, cost: FloatArray, start: FloatArray | BoolArray, *, integer: bool = False
     ) -> IntArray:
         """New columns 0 … 1 with these costs and first values; returns their numbers."""
         number = np.arange(self._count, self._count + len(cost), dtype=np.int64)

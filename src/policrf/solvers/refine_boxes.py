@@ -1,10 +1,10 @@
 """Box moves: many members of a counting clique take its label at once, or give it up, or trade it.
 
-A quota (HOP2) of which no single relabel changes the verdict is out of reach of single and pair moves:
-`grow` lets the cheapest members take the label one after the other, each choice changing what the next
-costs, until the quota is met (or all have it, for HOP1); `shrink` gives every holder its best other
-label; `trade` lets one member take the label for another that gives it up, at a quota just met. Each
-is followed by a descent, and taken back unless the energy falls.
+A quota (HOP2) of which no single relabel changes the verdict is out of reach of single and pair
+moves: `grow` lets the cheapest members take the label one after the other, each choice changing
+what the next costs, until the quota is met (or all have it, for HOP1); `shrink` gives every holder
+its best other label; `trade` lets one member take the label for another that gives it up, at a
+quota just met. Each is followed by a descent, and taken back unless the energy falls.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ def box_moves(a: Arrays, s: State, q: Search, h: Heap, c: int) -> int:
 def estimate(a: Arrays, s: State, q: Search, c: int, grows: bool) -> float:
     """A hopeful guess of what all members taking the label, or all holders giving it up, changes.
 
-    Members that leave are taken to agree among themselves, and one for which the label is dear is taken
-    to stay out at the price of one disagreement. A guess of 0 or more: the move is not worth trying.
+    Members that leave are taken to agree among themselves, and one for which the label is dear is
+    taken to stay out at the price of one disagreement. A guess of 0 or more: the move is not worth
+    trying.
     """
     label = a.clique_label[c]
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
@@ -114,7 +115,7 @@ def price(a: Arrays, s: State, q: Search, i: int, label: int) -> float:
     row(a, s, q, i)
     asked, own = q.costs[i, label], q.costs[i, s.labels[i]]
     if own < np.inf:
-        return asked - own
+        return float(asked - own)
     return 0.0 if asked < np.inf else np.inf
 
 

@@ -1,9 +1,10 @@
 """Growth moves: a label spreads from a node's neighbour over a patch of nodes of any labels.
 
-A patch of several labels inside a region of another resists single, pair and region moves: each of its
-nodes has a neighbour that agrees with it, or nothing to lose. Here one of its nodes takes the region's
-label although that costs something, then the neighbour for which it is cheapest by now, and so on (the
-variable-depth search of Kernighan & Lin 1970), until the energy is below the start or too far above.
+A patch of several labels inside a region of another resists single, pair and region moves: each of
+its nodes has a neighbour that agrees with it, or nothing to lose. Here one of its nodes takes the
+region's label although that costs something, then the neighbour for which it is cheapest by now,
+and so on (the variable-depth search of Kernighan & Lin 1970), until the energy is below the start
+or too far above.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DEPTH = 16  # nodes a label spreads over at most before it must have gained
 
 @kernel
 def growth_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
-    """Try every label next to the touched nodes start … stop − 1; returns how many moves were made."""
+    """Try the labels next to the touched nodes start … stop − 1; returns the moves made."""
     patch, old = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
     frontier, prices = np.empty(len(a.unary), np.int64), np.empty(len(a.unary))
     costs = np.empty(a.unary.shape[1])
@@ -54,7 +55,7 @@ def growth_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
 @leaf
 def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
     """Whether an earlier neighbour of node i than that at entry k has the label."""
-    for earlier in range(a.adj_ptr[i], k):
+    for earlier in range(a.adj_ptr[i], k):  # noqa: SIM110
         if s.labels[a.adj_node[earlier]] == label:
             return True
     return False
@@ -67,7 +68,8 @@ def spread(
 ) -> int:  # fmt: skip
     """The size of a patch (into `patch`) that lowers the energy if it takes the label, or 0.
 
-    The state is left as it was. `frontier` and `prices` are scratch space, as are `old` and `costs`.
+    The state is left as it was. `frontier` and `prices` are scratch space, as are `old` and
+    `costs`.
     """
     forbidden = mark(s, q)
     size, waiting, found = 0, 0, False
@@ -108,7 +110,7 @@ def spread(
 @leaf
 def touches(a: Arrays, i: int, j: int) -> bool:
     """Whether nodes i and j share an edge."""
-    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):  # noqa: SIM110
         if a.adj_node[k] == j:
             return True
     return False

@@ -97,7 +97,7 @@ def cheapest_other(q: Search, i: int, own: int) -> int:
 
 @leaf
 def exchange_matters(a: Arrays, i: int, j: int, y: int, z: int) -> bool:
-    """Whether a counting clique of one of the labels holds both nodes: an exchange keeps its count."""
+    """Whether a counting clique of one of the labels holds both: an exchange keeps its count."""
     if not (a.unary[i, z] < np.inf and a.unary[j, y] < np.inf):
         return False
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
@@ -127,7 +127,7 @@ def table_pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> i
 
 @leaf
 def joint_moves(a: Arrays, s: State, q: Search, i: int, j: int) -> int:
-    """For every label of node i, the best answer of node j; the first that lowers the energy is made."""
+    """For every label of node i, the best answer of node j; the first that gains is made."""
     own = s.labels[i]
     for label in range(a.cardinalities[i]):
         if label == own or a.unary[i, label] == np.inf:

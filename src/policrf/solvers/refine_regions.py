@@ -1,7 +1,8 @@
 """Region moves: a connected set of nodes of one label (over Potts edges) relabeled as a whole.
 
-For a region R of label y the change to label b is Σ_{i ∈ R} f_i(b) − f_i(y), plus w ([b ≠ y_j] − 1) for
-every edge that leaves R, plus what the counting cliques of labels y and b say to the moved members.
+For a region R of label y the change to label b is Σ_{i ∈ R} f_i(b) − f_i(y), plus w ([b ≠ y_j] − 1)
+for every edge that leaves R, plus what the counting cliques of labels y and b say to the moved
+members.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, counting_energy
 from policrf.solvers.local_search import Search, change, descend, gained, keep, mark, undo
 from policrf.solvers.refine_pairs import VISITS
@@ -18,9 +19,9 @@ from policrf.solvers.refine_pairs import VISITS
 
 @kernel
 def region_moves(
-    a: Arrays, s: State, q: Search, visited: IntArray, region: IntArray, start: int, limit: int
+    a: Arrays, s: State, q: Search, visited: BoolArray, region: IntArray, start: int, limit: int
 ) -> tuple[int, int]:
-    """Try the regions of the nodes from `start` on that are not `visited`, about `limit` nodes in all.
+    """Try the regions of the nodes from `start` on that are not `visited`, about `limit` nodes.
 
     Returns the node to go on from and the number of moves made; `region` [N] is scratch space.
     """
@@ -35,7 +36,7 @@ def region_moves(
             limit -= size
             if size > 1:
                 predict(a, s, region, size, inside, shift)
-                best = np.argmin(shift)
+                best = int(np.argmin(shift))
                 if shift[best] < -q.margin[0]:
                     moves += try_region(a, s, q, region, size, best)
         seed += 1
@@ -43,7 +44,7 @@ def region_moves(
 
 
 @leaf
-def collect(a: Arrays, s: State, visited: IntArray, region: IntArray, seed: int) -> int:
+def collect(a: Arrays, s: State, visited: BoolArray, region: IntArray, seed: int) -> int:
     """The connected nodes of the seed's label, into `region`; returns how many."""
     label = s.labels[seed]
     region[0] = seed

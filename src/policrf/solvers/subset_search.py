@@ -1,10 +1,10 @@
 """Depth-first search over connected sets of nodes and their labels, for the lazy flipper.
 
 Sets of `size` nodes that hold a root grow one neighbour at a time, each set in one order only (the
-extension rule of Wernicke's ESU). A node joins with another label than it has; the last one needs no
-trial, its row of costs tells its best label. With every smaller set already at its best, relabeling a
-node costs something, and the nodes still to come can win back no more than what ties them to the set:
-a trial that has lost more than that is cut off.
+extension rule of Wernicke's ESU). A node joins with another label than it has; the last one needs
+no trial, its row of costs tells its best label. With every smaller set already at its best,
+relabeling a node costs something, and the nodes still to come can win back no more than what ties
+them to the set: a trial that has lost more than that is cut off.
 
 The stack lives in arrays, so that the search can stop after any number of steps and go on later.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.local_search import Search, change, descend, gained, keep, mark
@@ -39,7 +39,7 @@ class Subsets(NamedTuple):
     n_children: IntArray  # [size]
     children: IntArray  # [size, W]; nodes that may join after it
     seen: IntArray  # [N]; level + 1 at which a node became a child, 0 if none
-    barred: IntArray  # [N]; bool: roots of this sweep that are done
+    barred: BoolArray  # [N]; roots of this sweep that are done
     reach: FloatArray  # [N]; what nodes near a root can win back, each
     forbidden: IntArray  # [1]; infinite terms outside the trial
 
@@ -59,7 +59,7 @@ def new_subsets(a: Arrays, size: int, graph_ptr: IntArray) -> Subsets:
 
 
 def subset_graph(a: Arrays) -> tuple[IntArray, IntArray]:
-    """Neighbours over edges and cliques as pointers `[N + 1]` and nodes; wide cliques are thinned."""
+    """Neighbours over edges and cliques: pointers `[N + 1]`, nodes. Wide cliques are thinned."""
     pairs = [a.edges]
     for c in range(len(a.clique_kind)):
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
@@ -103,9 +103,7 @@ def update_reach(
 
 
 @leaf
-def enter(
-    a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: IntArray
-) -> None:
+def enter(a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: IntArray) -> None:
     """Push node i: its children are those left to its parent, and its own new neighbours."""
     d = t.depth[0] + 1
     t.depth[0] = d
@@ -144,16 +142,16 @@ def leave(t: Subsets) -> None:
 
 @leaf
 def next_label(a: Arrays, s: State, t: Subsets, size: int, margin: float) -> bool:
-    """Give the top node its next label worth trying; False (and its own label) when there is none."""
+    """Give the top node its next label worth trying; False (and its own label) if there is none."""
     d = t.depth[0]
     i, own = t.node[d], t.own[d]
     hope = t.reach[t.root[0]] * (size - 1 - d) - margin
     for label in range(t.label[d] + 1, a.cardinalities[i]):
-        cost = t.rows[d, label]
-        if label == own or cost == np.inf:
+        if label == own or a.unary[i, label] == np.inf:
             continue
-        # Around an infinite energy nothing can be compared, so nothing is cut off.
-        if t.forbidden[0] == 0 and t.before[d] + cost - t.rows[d, own] >= hope:
+        # Where tables may forbid, or something is forbidden now, nothing can be cut off.
+        lost = t.before[d] + t.rows[d, label] - t.rows[d, own]
+        if hope < np.inf and t.forbidden[0] == 0 and lost >= hope:
             continue
         t.label[d] = label
         relabel(a, s, i, label)

@@ -1,7 +1,8 @@
 """Runs toulbar2 in a process of its own: a network as JSON on stdin, the answer as JSON on stdout.
 
-toulbar2 keeps global state, takes over timer signals and holds the GIL while it works; a process can be
-stopped at any time. This file imports nothing of the package, so that the process starts quickly.
+toulbar2 keeps global state, takes over timer signals and holds the GIL while it works; a process
+can be stopped at any time. This file imports nothing of the package, so that the process starts
+quickly.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/densecrf.py VOC2012 --split val --net deeplab.tflite --out results/densecrf
 
-Mean field, ten iterations, DeepLab's settings: Gaussian 3 with weight 3, bilateral 4 / 67 / 3 (or 4 / 50 / 5).
-Results have the form of `policrf evaluate`, so that they join its tables: one line an image, with the
-confusion of its pixels and the seconds of the inference alone.
+Mean field, ten iterations, DeepLab's settings: Gaussian 3 with weight 3, bilateral 4 / 67 / 3 (or
+4 / 50 / 5). Results have the form of `policrf evaluate`, so that they join its tables: one line an
+image, with the confusion of its pixels and the seconds of the inference alone.
 """
 
 from __future__ import annotations

@@ -166,6 +166,8 @@ def _start(folder: Path, recipe: Recipe) -> None:
                 f"{folder} holds data of another recipe: {difference}; choose another --out, or "
                 "delete the folder"
             )
+        for leftover in (*folder.glob(".*"), *(folder / "shards").glob(".*")):
+            leftover.unlink()  # what a killed run was writing
         return
     try:
         (folder / "shards").mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,134 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.cli import main
+from policrf.datasets.confusion import mean_iou
+from policrf.datasets.instances import load_instances
+from policrf.errors import InvalidOption, UnknownName
+from policrf.evaluate.results import dense, read_results
+from policrf.evaluate.runner import SolverSpec, evaluate
+from policrf.vision.energy import Energy
+from vision.builders import prepare_arguments, write_scene_folder
+
+
+def call(arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return stopped.value.code
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    root = tmp_path_factory.mktemp("scenes")
+    write_scene_folder(root, 6)
+    out = root / "prepared"
+    call(prepare_arguments(root, out))
+    return out
+
+
+def test_solver_specs():
+    spec = SolverSpec.parse("icm")
+    assert (spec.name, spec.options) == ("icm", {})
+    spec = SolverSpec.parse("refine:base=icm,rounds=3")
+    assert spec.options == {"base": "icm", "rounds": 3}
+    with pytest.raises(UnknownName, match="no solver"):
+        SolverSpec.parse("magic")
+    with pytest.raises(InvalidOption, match="option=value"):
+        SolverSpec.parse("icm:fast")
+
+
+def test_results_are_those_of_the_solver(prepared):
+    instances = load_instances(prepared, Energy(alpha=0.1))
+    results = evaluate(instances, ["net", "oracle", "unary", "icm"])
+    assert len(results) == 24
+    by_key = {result.key: result for result in results}
+    for instance in instances:
+        name = instance.source["name"]
+        solution = pc.solve(instance, "icm")
+        found = by_key["icm", name]
+        assert found.energy == pytest.approx(solution.energy)
+        assert sum(found.terms.values()) == pytest.approx(solution.energy)
+        pixels = dense(found.pixels, instance.crf.n_labels)
+        assert pixels.sum() == instance.truth.sum()
+        expected = instance.truth[np.arange(instance.crf.n_nodes), solution.labels].sum()
+        assert np.trace(pixels) == expected
+        oracle = dense(by_key["oracle", name].pixels, instance.crf.n_labels)
+        assert mean_iou(oracle) >= mean_iou(pixels)
+        assert np.trace(oracle) == instance.truth.max(axis=1).sum()
+
+
+def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):
+    instances = load_instances(prepared)
+    full = evaluate(instances, ["unary", "icm"], out=tmp_path)
+    log = tmp_path / "results.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:5]) + lines[5][: len(lines[5]) // 2])
+    advanced = []
+    again = evaluate(instances, ["unary", "icm"], out=tmp_path, advance=advanced.append)
+    assert len(advanced) == 12
+    assert [r.key for r in again] == [r.key for r in full]
+    assert [r.energy for r in again] == [r.energy for r in full]
+    kept = [first.seconds == second.seconds for first, second in zip(again, full, strict=True)]
+    assert sum(kept) >= 5
+    assert len(read_results(log)) == 12
+
+
+def test_a_solver_that_cannot_take_a_potential_says_so(prepared):
+    def timid(run):
+        run.refuse_all_but()
+
+    from policrf.solvers import SOLVERS
+
+    SOLVERS.register("timid", timid)
+    results = evaluate(load_instances(prepared), ["timid"])
+    assert all("timid cannot take Potts" in result.failed for result in results)
+    assert all(math.isnan(result.energy) for result in results)
+
+
+def test_command_writes_tables(prepared, tmp_path, capsys):
+    out = tmp_path / "results"
+    arguments = [
+        "evaluate", str(prepared), "--solvers", "unary", "icm", "--potentials", "u+p+hop1",
+        "--compare", "icm", "unary", "--out", str(out), "--jobs", "1",
+    ]  # fmt: skip
+    assert call(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "icm − unary" in printed
+    assert {path.name for path in out.iterdir()} == {
+        "config.json", "results.jsonl", "results.csv", "summary.md", "summary.csv", "summary.json",
+    }  # fmt: skip
+    summary = json.loads((out / "summary.json").read_text())
+    assert [row["solver"] for row in summary["rows"]] == ["net", "oracle", "unary", "icm"]
+    assert len((out / "results.csv").read_text().splitlines()) == 1 + 4 * 6
+    assert call([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][3]["energy"] > 0
+    assert call([*arguments, "--potentials", "u+p"]) == 2
+    assert "its potentials differs" in capsys.readouterr().err
+
+
+def test_wrong_commands(prepared, tmp_path, capsys):
+    for arguments, message in (
+        ([str(prepared), "--solvers", "magic"], "no solver"),
+        ([str(tmp_path)], "not a finished folder"),
+        ([str(prepared), "--compare", "icm"], "pairs"),
+        ([str(prepared), "--energy", str(tmp_path / "none.yaml")], "none.yaml"),
+    ):
+        assert call(["evaluate", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same_results(prepared, monkeypatch):
+    import policrf.evaluate.runner as runner
+
+    monkeypatch.setattr(runner, "PATIENCE", 0.0)
+    instances = load_instances(prepared)
+    alone = evaluate(instances, ["unary", "icm"], jobs=1)
+    together = evaluate(instances, ["unary", "icm"], jobs=2)
+    assert [(r.key, r.energy, r.pixels) for r in alone] == [
+        (r.key, r.energy, r.pixels) for r in together
+    ]

@@ -74,3 +74,18 @@ def test_states_before_and_returns():
     states = states_before(nodes, labels, np.array([0, 1, 2]), 3)
     assert states.tolist() == [[-1, -1, -1], [-1, -1, 5], [3, -1, 5]]
     np.testing.assert_allclose(returns(np.array([1.0, 2.0, 4.0]), 0.5), [3.0, 4.0, 4.0])
+
+
+def test_balance_and_share():
+    replay = Replay(8000, 4, 4)
+    replay.add(
+        steps([0] * 900 + [1] * 60 + [2] * 40), np.r_[np.zeros(960, bool), np.ones(40, bool)]
+    )
+    natural = replay.sample(4000, np.random.default_rng(0), balance=0.0)
+    np.testing.assert_allclose(
+        np.bincount(natural.labels, minlength=4) / 4000, [0.9, 0.06, 0.04, 0.0], atol=0.02
+    )
+    skewed = replay.sample(4000, np.random.default_rng(0), share=0.8)
+    np.testing.assert_allclose(
+        np.bincount(skewed.labels, minlength=4) / 4000, [0.1, 0.1, 0.8, 0.0], atol=0.03
+    )

@@ -100,6 +100,10 @@ class Dqn(Common):
     """Rounds over which the learning rate falls."""
     capacity: int = 50_000
     """Steps in the replay memory."""
+    share: float = 0.5
+    """Part of a batch in which the label beat the unary's."""
+    balance: float = 1.0
+    """1: all classes equally often in a batch (the paper's way); 0: as often as they are played."""
     actors: int = 1
     """Threads that play, beside the one that learns."""
 

@@ -78,6 +78,8 @@ class DQN:
     """At most so many steps of an episode go into the memory, drawn at random."""
     share: float = 0.5
     """Part of a batch that comes from the second chunk: labels better than the unary's."""
+    balance: float = 1.0
+    """1: all classes equally often in a batch, the paper's way; 0: as often as they are played."""
     target_every: int = 500
     """Gradient steps after which the target network is brought up to date (γ > 0)."""
     actors: int = 1
@@ -239,7 +241,9 @@ class DQNLearner:
             self.recent["best_known"] = float(known.mean())
 
     def _update(self) -> float:
-        steps = self.replay.sample(self.config.batch, self.generator, self.config.share)
+        steps = self.replay.sample(
+            self.config.batch, self.generator, self.config.share, self.config.balance
+        )
         loss = self._loss(steps)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -59,6 +59,7 @@ class Replay:
         size = self.ring * cells
         self.sizes: IntArray = np.zeros(cells, np.int64)
         self.heads: IntArray = np.zeros(cells, np.int64)
+        self.seen: FloatArray = np.zeros(cells)
         self.steps = Steps(
             np.zeros(size, np.int64),
             np.zeros(size, np.int64),
@@ -94,22 +95,32 @@ class Replay:
                 getattr(self.steps, name)[at] = getattr(steps, name)[order]
         self.heads = (self.heads + counts) % self.ring
         self.sizes = np.minimum(self.sizes + counts, self.ring)
+        self.seen = self.seen + counts
 
-    def sample(self, count: int, generator: np.random.Generator, share: float = 0.5) -> Steps:
-        """`count` steps with replacement: a chunk (the second with probability `share`), one of its
-        classes evenly, then any step of that cell."""
-        filled = np.flatnonzero(self.sizes)
-        if not len(filled):
+    def sample(
+        self, count: int, generator: np.random.Generator, share: float = 0.5, balance: float = 1.0
+    ) -> Steps:
+        """`count` steps with replacement.
+
+        Parameters
+        ----------
+        share: part that comes from the second chunk.
+        balance: with 1 the classes of a chunk are equally likely, the paper's way; with 0 every
+            cell is as likely as steps of it were played, whatever `share` says; in between,
+            the probabilities of both, mixed.
+        """
+        filled = self.sizes > 0
+        if not filled.any():
             raise InvalidOption(
                 "the replay memory is empty: play episodes before learning from them"
             )
-        first, second = filled[filled < self.n_labels], filled[filled >= self.n_labels]
-        share = share if len(first) and len(second) else float(len(second) > 0)
-        in_second = generator.random(count) < share
-        within = generator.random(count)
-        cells = np.empty(count, np.int64)
-        for mine, options in ((~in_second, first), (in_second, second)):
-            cells[mine] = options[(within[mine] * len(options)).astype(np.int64)]
+        even = filled.astype(np.float64).reshape(2, -1)
+        present = even.sum(axis=1, keepdims=True)
+        even *= np.array([[1 - share], [share]]) / np.maximum(present, 1)
+        even = even / even.sum() if even.sum() > 0 else filled / filled.sum()
+        chance = balance * even.reshape(-1) + (1 - balance) * self.seen / self.seen.sum()
+        cells = np.searchsorted(np.cumsum(chance), generator.random(count) * chance.sum())
+        cells = np.minimum(cells, np.flatnonzero(filled)[-1])
         at = cells * self.ring + (generator.random(count) * self.sizes[cells]).astype(np.int64)
         return Steps._make(array[at] for array in self.steps)
 
@@ -119,11 +130,18 @@ class Replay:
             [c * self.ring + np.arange(size) for c, size in enumerate(self.sizes)]
         ).astype(np.int64)
         parts = {name: array[filled] for name, array in self.steps._asdict().items()}
-        return {"filled": filled, "sizes": self.sizes, "heads": self.heads, **parts}
+        return {
+            "filled": filled,
+            "sizes": self.sizes,
+            "heads": self.heads,
+            "seen": self.seen,
+            **parts,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """What `state` gave."""
         self.sizes, self.heads = np.array(state["sizes"]), np.array(state["heads"])
+        self.seen = np.array(state["seen"])
         for name, array in self.steps._asdict().items():
             array[state["filled"]] = state[name]
 

@@ -59,3 +59,15 @@ def leaf(function: Function) -> Function:
         function
     )
     return decorated
+
+
+def inlined(function: Function) -> Function:
+    """Like `leaf`, and always inlined: for a short function with many arrays in an inner loop.
+
+    A call passes every array of its tuples by value, seven words each; that is also paid without
+    reference counting. Each call site compiles its own copy.
+    """
+    decorated: Function = numba.njit(
+        cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True
+    )(function)
+    return decorated

@@ -56,13 +56,15 @@ class LabelEnv(gymnasium.Env[Any, Any]):
         self.ties = ties
         reward_column(reward)
         n_nodes, n_labels = self.instances[0].crf.unary.shape
-        low = np.min([instance.features for instance in self.instances], axis=0)
-        high = np.max([instance.features for instance in self.instances], axis=0)
+        values = [instance.features for instance in self.instances]
+        low, high = float(np.min(values)), float(np.max(values))
         self.action_space = gymnasium.spaces.Discrete(n_nodes * n_labels)
         self.observation_space = gymnasium.spaces.Dict(
             {
                 "labels": gymnasium.spaces.Box(-1, n_labels - 1, (n_nodes,), np.int64),
-                "features": gymnasium.spaces.Box(low, high, low.shape, np.float32),
+                "features": gymnasium.spaces.Box(
+                    low, max(high, low + 1.0), values[0].shape, np.float32
+                ),
             }
         )
         self.instance = self.instances[0]

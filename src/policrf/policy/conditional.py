@@ -16,21 +16,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray
+from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, add_custom_costs, add_table_costs
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, relaxed_support
 from policrf.mdp.graph import Float32Array
 from policrf.policy.net import PARTIAL, RELAXED
+from policrf.policy.spec import AGREE_INPUT, DEFAULT_INPUT, MARGIN_INPUT, SUPPORT_INPUT
 
 LEVELS = 8
 # Margins are cut off here: a forbidden label's would be infinite.
 LARGEST_MARGIN = 1e6
 
 
-@leaf
+@inlined
 def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others: int) -> float:
     """f_c with its label at an unlabeled member, minus f_c with another one (AGREE, SUPPORT).
 
@@ -54,7 +55,7 @@ def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others
     )
 
 
-@leaf
+@inlined
 def level(count: int, full: int) -> int:
     """How many eighths of `full` are reached, 0 … 8."""
     if count >= full:
@@ -103,7 +104,7 @@ def view_changes(
     return False
 
 
-@leaf
+@inlined
 def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: FloatArray) -> None:
     """c_i(l) of the unlabeled node i for every label, up to a shared constant, into `out` [L]."""
     for label in range(len(out)):
@@ -130,27 +131,37 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
 @leaf
 def margins(costs: FloatArray, out: FloatArray) -> None:
     """m(l) = min_{k ≠ l} c(k) − c(l) into `out` [L], within ±LARGEST_MARGIN."""
-    lowest, second, best = np.inf, np.inf, -1
+    lowest, second = np.inf, np.inf
     for label in range(len(costs)):
-        if costs[label] < lowest:
-            lowest, second, best = costs[label], lowest, label
-        elif costs[label] < second:
-            second = costs[label]
+        second = min(second, max(lowest, costs[label]))
+        lowest = min(lowest, costs[label])
+    if np.isinf(lowest):
+        out[:] = -LARGEST_MARGIN
+        return
+    lead = min(second - lowest, LARGEST_MARGIN)
     for label in range(len(costs)):
-        if np.isinf(costs[label]):
-            out[label] = -LARGEST_MARGIN
-        elif label == best:
-            out[label] = (
-                LARGEST_MARGIN if np.isinf(second) else min(second - lowest, LARGEST_MARGIN)
-            )
-        else:
-            out[label] = max(lowest - costs[label], -LARGEST_MARGIN)
+        behind = max(lowest - costs[label], -LARGEST_MARGIN)
+        out[label] = lead if costs[label] == lowest else behind
 
 
-@leaf
+@inlined
 def squashed(margin: float) -> float:
     """m / (1 + |m|)."""
     return margin / (1.0 + abs(margin))
+
+
+@inlined
+def clique_inputs(a: Arrays, s: State, c: int) -> tuple[int, float, float]:
+    """What clique c adds to its label's inputs: 1 in the column returned, then two fractions."""
+    size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+    labeled, matched = s.labeled[c], s.matches[c]
+    if a.clique_kind[c] == AGREE:
+        return AGREE_INPUT, level(labeled, size) / LEVELS, level(matched, size) / LEVELS
+    if a.clique_kind[c] == SUPPORT:
+        quota = a.clique_count[c]
+        missed = level(labeled - matched, size - quota + 1)
+        return SUPPORT_INPUT, level(matched, quota) / LEVELS, missed / LEVELS
+    return -1, 0.0, 0.0
 
 
 @leaf
@@ -161,18 +172,38 @@ def label_inputs(
     for label in range(len(margin)):
         for column in range(out.shape[1]):
             out[label, column] = 0.0
-        out[label, 0] = squashed(margin[label])
-    out[z.default[i], 1] = 1.0
+        out[label, MARGIN_INPUT] = squashed(margin[label])
+    out[z.default[i], DEFAULT_INPUT] = 1.0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        row = out[a.clique_label[c]]
-        if a.clique_kind[c] == AGREE:
-            row[2] += 1.0
-            row[3] += level(s.labeled[c], size) / LEVELS
-            row[4] += level(s.matches[c], size) / LEVELS
-        elif a.clique_kind[c] == SUPPORT:
-            quota = a.clique_count[c]
-            row[5] += 1.0
-            row[6] += level(s.matches[c], quota) / LEVELS
-            row[7] += level(s.labeled[c] - s.matches[c], size - quota + 1) / LEVELS
+        column, first, second = clique_inputs(a, s, c)
+        if column >= 0:
+            label = a.clique_label[c]
+            out[label, column] += 1.0
+            out[label, column + 1] += first
+            out[label, column + 2] += second
+
+
+@inlined
+def add_clique_inputs(
+    a: Arrays, s: State, i: int, x: Float32Array, at: int, columns: int, active: IntArray, sign: int
+) -> int:
+    """Add (sign 1) or take away (0) the cliques' part of x_i in x[at : at + D · columns].
+
+    Input by input, labels side by side: the form that `scoring.correct` reads. Notes the inputs in
+    use in `active`, after the margin and the default; returns how many there are.
+    """
+    count, seen = 2, 0
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        column, first, second = clique_inputs(a, s, c)
+        if column >= 0:
+            to = at + column * columns + a.clique_label[c]
+            x[to] = x[to] * sign + sign
+            x[to + columns] = (x[to + columns] + first) * sign
+            x[to + 2 * columns] = (x[to + 2 * columns] + second) * sign
+            if not seen >> column & 1:
+                seen |= 1 << column
+                active[count], active[count + 1], active[count + 2] = column, column + 1, column + 2
+                count += 3
+    return count

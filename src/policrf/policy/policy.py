@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policrf.crf.instance import Instance
-from policrf.errors import PolicyMismatch
+from policrf.errors import InvalidOption, PolicyMismatch
 from policrf.policy.spec import Spec, Weights
 
 if TYPE_CHECKING:
@@ -49,16 +49,36 @@ class Policy:
     def __name__(self) -> str:
         return self.name
 
-    def __call__(self, run: Run, *, scores: bool = False, snapshots: Sequence[int] = ()) -> None:
-        """Label the instance of `run` greedily: this is what `pc.solve(instance, policy)` calls.
+    def __call__(
+        self,
+        run: Run,
+        *,
+        scores: bool = False,
+        snapshots: Sequence[int] = (),
+        search: int = 0,
+        **options: Any,
+    ) -> None:
+        """Label the instance of `run`: this is what `pc.solve(instance, policy)` calls.
 
         Parameters
         ----------
         scores: put the score of every step into `info["scores"]`, in the order of the steps.
         snapshots: step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
+        search: simulations of a tree search before every decision; 0 = greedily, without one.
+        options: of the search (`search.search.SearchOptions`): depth, leaf, reward, …
         """
         from policrf.solvers.policy import label_greedily
+        from policrf.solvers.tree_search import label_by_search, search_options
 
+        if search:
+            found = search_options(self.name, simulations=search, **options)
+            label_by_search(run, self, found)
+            return
+        for name in options:
+            raise InvalidOption(
+                f"{self.name} has no option {name!r}; it takes scores, snapshots, search, and with "
+                "search those of a tree search"
+            )
         label_greedily(run, self, scores=scores, snapshots=snapshots)
 
     def check(self, instance: Instance) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Float32Array, Graph
-from policrf.policy.conditional import label_inputs, margins, relative_costs, squashed
-from policrf.policy.lanes import load, multiply_add, relu, spread, total
-from policrf.policy.layers import ZERO, dense, embed, send
+from policrf.policy.conditional import (
+    add_clique_inputs,
+    margins,
+    relative_costs,
+    squashed,
+)
+from policrf.policy.lanes import load, multiply_add, relu, spread, store
+from policrf.policy.layers import dense, embed, send
 from policrf.policy.net import (
     COLUMNS,
     COST_MODE,
@@ -34,63 +39,99 @@ from policrf.policy.work import Work
 
 
 @leaf
-def correction(n: Net, inputs: Float32Array, label: int, scratch: Float32Array) -> float:
-    """v · ReLU(A x(l) + (B μ + c)); the bracket stands in the last H entries of `scratch`."""
-    hidden = n.sizes[HIDDEN]
-    bracket = len(scratch) - hidden
-    out = spread(ZERO)
-    for q in range(0, hidden, 16):
-        unit = load(scratch, bracket + q)
-        for column in range(inputs.shape[1]):
-            x = inputs[label, column]
-            if x != 0.0:
-                row = load(n.numbers, n.sizes[HEAD_INPUTS] + column * hidden + q)
-                unit = multiply_add(spread(x), row, unit)
-        out = multiply_add(relu(unit), load(n.numbers, n.sizes[HEAD_OUT] + q), out)
-    return float(total(out))
+def correct(n: Net, scratch: Float32Array, active: IntArray, count: int) -> None:
+    """Add v · ReLU(A x(l) + B μ + c) to the logits of all labels, sixteen labels at once.
+
+    `scratch` holds μ [P], the logits [Q], room for the hidden units [H], and x [D, Q], of which the
+    `count` inputs in `active` are not all zero.
+    """
+    width, columns, hidden = n.sizes[WIDTH], n.sizes[COLUMNS], n.sizes[HIDDEN]
+    bracket = width + columns
+    inputs = bracket + hidden
+    weights, bias, out_weights = n.sizes[HEAD_INPUTS], n.sizes[HEAD_BIAS], n.sizes[HEAD_OUT]
+    dense(n.numbers, n.sizes[HEAD_EMBEDDING], hidden, scratch, width, scratch, bracket)
+    for q in range(0, columns, 16):
+        out = load(scratch, width + q)
+        for h in range(hidden):
+            unit = spread(scratch[bracket + h] + n.numbers[bias + h])
+            for k in range(count):
+                weight = spread(n.numbers[weights + active[k] * hidden + h])
+                x = load(scratch, inputs + active[k] * columns + q)
+                unit = multiply_add(weight, x, unit)
+            out = multiply_add(spread(n.numbers[out_weights + h]), relu(unit), out)
+        store(scratch, width + q, out)
 
 
-@leaf
-def residual_scores(
-    n: Net, a: Arrays, s: State, z: Completion, costs: FloatArray, inputs: Float32Array,
-    scratch: Float32Array, i: int,
-) -> None:  # fmt: skip
-    """s · φ(m(l)) + θ5 μ + correction into `costs[2]`; `scratch` holds μ and θ5 μ."""
-    width, hidden = n.sizes[WIDTH], n.sizes[HIDDEN]
+@inlined
+def residual_scores(n: Net, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
+    """s · φ(m(l)) + θ5 μ + correction into `w.costs[2]`; returns the best label.
+
+    `w.scratch` holds μ and θ5 μ. Its inputs are all zero but for the margins, before and after.
+    """
+    width, columns, costs, x = n.sizes[WIDTH], n.sizes[COLUMNS], w.costs, w.scratch
     relative_costs(a, n.sizes[COST_MODE], s, z, i, costs[0])
     margins(costs[0], costs[1])
-    label_inputs(a, s, z, i, costs[1], inputs)
-    bracket = len(scratch) - hidden
-    dense(n.numbers, n.sizes[HEAD_EMBEDDING], hidden, scratch, width, scratch, bracket)
-    for q in range(hidden):
-        scratch[bracket + q] += n.numbers[n.sizes[HEAD_BIAS] + q]
+    inputs = width + columns + n.sizes[HIDDEN]
     for label in range(costs.shape[1]):
-        margin = squashed(costs[1, label]) if n.sizes[SQUASH] else costs[1, label]
-        learned = scratch[width + label] + correction(n, inputs, label, scratch)
-        costs[2, label] = n.numbers[n.sizes[SCALE]] * margin + learned
+        squashed_margin = squashed(costs[1, label])
+        x[inputs + label] = squashed_margin
+        costs[1, label] = squashed_margin if n.sizes[SQUASH] else costs[1, label]
+    default = inputs + columns + z.default[i]
+    x[default] = 1.0
+    count = add_clique_inputs(a, s, i, x, inputs, columns, w.active, 1)
+    correct(n, x, w.active, count)
+    x[default] = 0.0
+    if count > 2:
+        add_clique_inputs(a, s, i, x, inputs, columns, w.active, 0)
+    scale = n.numbers[n.sizes[SCALE]]
+    best, value = 0, -np.inf
+    for label in range(costs.shape[1]):
+        score = scale * costs[1, label] + x[width + label]
+        costs[2, label] = score
+        best = label if score > value else best
+        value = max(score, value)
+    return best
 
 
 @leaf
+def highest(scores: Float32Array, start: int, count: int) -> int:
+    """The first of the largest of scores[start : start + count], counted from start."""
+    best, value = 0, scores[start]
+    for label in range(1, count):
+        higher = scores[start + label] > value
+        best = label if higher else best
+        value = scores[start + label] if higher else value
+    return best
+
+
+@leaf
+def logits(
+    n: Net, g: Graph, rows: Float32Array, n_nodes: int, i: int, label: int, scratch: Float32Array
+) -> None:
+    """θ5 μ_i into scratch[P : P + Q], after μ_i itself."""
+    width = n.sizes[WIDTH]
+    embed(n, g, rows, n_nodes, n.sizes[ROUNDS] - 1, i, label, scratch)
+    dense(n.numbers, n.sizes[OUT], n.sizes[COLUMNS], scratch, width, scratch, width)
+
+
+@inlined
 def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
     """Scores of the unlabeled node i into `w.costs[2]`, −inf where not allowed; its best label."""
-    width = n.sizes[WIDTH]
-    embed(n, g, w.rows, len(w.best), n.sizes[ROUNDS] - 1, i, s.labels[i], w.scratch)
-    dense(n.numbers, n.sizes[OUT], n.sizes[COLUMNS], w.scratch, width, w.scratch, width)
-    row = w.costs[2]
+    width, n_labels = n.sizes[WIDTH], w.costs.shape[1]
+    logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
     if n.sizes[KIND] == PAPER:
-        for label in range(len(row)):
-            row[label] = w.scratch[width + label]
+        for label in range(n_labels):
+            w.costs[2, label] = w.scratch[width + label]
+        best = highest(w.scratch, width, n_labels)
     else:
-        residual_scores(n, a, s, z, w.costs, w.inputs, w.scratch, i)
-    if w.restricted[i]:
-        for label in range(len(row)):
-            if np.isinf(a.unary[i, label]):
-                row[label] = -np.inf
-    best, highest = 0, row[0]
-    for label in range(1, len(row)):
-        higher = row[label] > highest
-        best = label if higher else best
-        highest = row[label] if higher else highest
+        best = residual_scores(n, a, s, z, w, i)
+    if not w.restricted[i]:
+        return best
+    for label in range(n_labels):
+        if np.isinf(a.unary[i, label]):
+            w.costs[2, label] = -np.inf
+    for label in range(n_labels):
+        best = label if w.costs[2, label] > w.costs[2, best] else best
     return best
 
 

@@ -37,6 +37,9 @@ INPUTS = (
     "support_matched",
     "support_missed",
 )
+N_INPUTS = len(INPUTS)
+MARGIN_INPUT, DEFAULT_INPUT = INPUTS.index("margin"), INPUTS.index("default")
+AGREE_INPUT, SUPPORT_INPUT = INPUTS.index("agree"), INPUTS.index("support")
 
 Weights = dict[str, NDArray[np.float32]]
 

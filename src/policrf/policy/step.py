@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import IntArray
 from policrf.crf.energy import State, assign, unassign
@@ -21,8 +21,8 @@ from policrf.mdp.graph import Float32Array, Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import view_changes
 from policrf.policy.layers import copy_row, send
-from policrf.policy.net import COST_MODE, KIND, PARTIAL, RESIDUAL, ROUNDS, WIDTH, Net
-from policrf.policy.scoring import score_node
+from policrf.policy.net import COST_MODE, KIND, PAPER, PARTIAL, RESIDUAL, ROUNDS, WIDTH, Net
+from policrf.policy.scoring import highest, logits, score_node
 from policrf.policy.work import (
     FIRST_LEAF,
     FIRST_ROW,
@@ -63,7 +63,7 @@ def reach_network(g: Graph, r: Reach, i: int) -> int:
     return count
 
 
-@leaf
+@inlined
 def reach_energy(
     a: Arrays, mode: int, s: State, z: Completion, r: Reach, i: int, count: int
 ) -> int:
@@ -124,23 +124,31 @@ def record(
             j.used[LEAVES] += 1
 
 
-@leaf
+@inlined
 def recompute(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, count: int) -> None:
     """Messages by layers, then the scores of the touched nodes that are unlabeled."""
-    n_nodes = len(w.best)
+    n_nodes, n_labels, width = len(w.best), w.costs.shape[1], n.sizes[WIDTH]
     touched = w.reach.touched
+    paper = n.sizes[KIND] == PAPER
     for k in range(n.sizes[ROUNDS] - 1):
         for t in range(w.reach.levels[k]):
             send(n, g, w.rows, n_nodes, k, touched[t], s.labels[touched[t]], w.scratch)
     for t in range(count):
         node = touched[t]
-        if s.labels[node] < 0:
+        if s.labels[node] >= 0:
+            continue
+        if paper and not w.restricted[node]:  # the same as score_node, without passing the energy
+            logits(n, g, w.rows, n_nodes, node, s.labels[node], w.scratch)
+            best = highest(w.scratch, width, n_labels)
+            score = float(w.scratch[width + best])
+        else:
             best = score_node(n, g, a, s, z, w, node)
-            w.best[node] = best
-            update(w.scores, node, w.costs[2, best])
+            score = w.costs[2, best]
+        w.best[node] = best
+        update(w.scores, node, score)
 
 
-@leaf
+@inlined
 def step(
     n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int, label: int
 ) -> float:

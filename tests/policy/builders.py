@@ -1,0 +1,72 @@
+"""Instances and policies that the tests of the engine share."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import Delaunay
+
+import policrf as pc
+from policrf.crf.features import softmax_over_neighbours
+from policrf.policy.spec import Spec
+
+KINDS = [
+    ("paper", "partial"),
+    ("residual", "partial"),
+    ("residual", "completed"),
+    ("residual", "relaxed"),
+]
+
+
+def random_instance(
+    n_nodes: int, seed: int, *, hub: int = 0, parts: int = 1, n_labels: int = 5, n_features: int = 7
+) -> pc.Instance:
+    """Planar graphs with Potts, HOP1 and HOP2 terms; in `parts` pieces, or with a hub."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n_nodes, 2))
+    piece = np.arange(n_nodes) * parts // n_nodes
+    points[:, 0] += 10.0 * piece
+    triangles = Delaunay(points).simplices
+    pairs = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    )
+    edges = np.unique(pairs, axis=0)
+    edges = edges[piece[edges[:, 0]] == piece[edges[:, 1]]]
+    if hub:
+        spokes = np.stack([np.zeros(hub, np.int64), 1 + rng.permutation(n_nodes - 1)[:hub]], axis=1)
+        edges = np.unique(np.concatenate([edges, spokes]), axis=0)
+    boxes = [np.sort(rng.choice(n_nodes, max(3, n_nodes // 6), replace=False)) for _ in range(4)]
+    crf = pc.CRF(
+        rng.normal(size=(n_nodes, n_labels)),
+        pc.Potts(
+            edges[:: 1 if n_nodes < 100 else 2],
+            rng.random(len(edges[:: 1 if n_nodes < 100 else 2])),
+        ),
+        pc.BoxAgreement(boxes[:2], rng.integers(0, n_labels, 2), rng.random(2)),
+        pc.BoxSupport(
+            boxes[1:], rng.integers(0, n_labels, 3), 3.0 + rng.random(3), [3, n_nodes // 12, 2]
+        ),
+    )
+    weights = softmax_over_neighbours(edges, rng.normal(size=len(edges)), n_nodes)
+    return pc.Instance(crf, rng.normal(size=(n_nodes, n_features)), edges, weights)
+
+
+def random_policy(
+    instance: pc.Instance, kind: str, costs: str, seed: int, *, rounds: int = 3, width: int = 32
+) -> pc.Policy:
+    """Every tensor random, the correction too; hidden sizes that are not whole lanes."""
+    spec = Spec(
+        instance.crf.n_labels,
+        instance.features.shape[1],
+        kind,
+        rounds,
+        width,
+        10,
+        costs,
+        seed % 2 == 0,
+    )
+    rng = np.random.default_rng(seed)
+    weights = {
+        name: (rng.normal(size=shape) / np.sqrt(max(1, shape[-1]))).astype(np.float32)
+        for name, shape in spec.shapes().items()
+    }
+    return pc.Policy(spec, weights)

@@ -1,0 +1,203 @@
+"""Steps, undo, exploring play, weights that change, threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.errors import InvalidLabeling
+from policrf.mdp.state import Episode
+from policrf.policy.engine import Engine, label_many
+from policrf.testing import random_crf
+
+from .builders import KINDS, random_instance, random_policy
+
+
+def snapshot(engine: Engine) -> list[bytes]:
+    """Every number that a step may change."""
+    parts = engine.parts
+    work = parts.work
+    unlabeled = parts.state.labels < 0
+    arrays = [
+        *parts.state,
+        parts.completion.labels,
+        parts.completion.matches,
+        work.rows,
+        work.scores.values,
+        work.scores.winners,
+        work.best[unlabeled],
+    ]
+    return [np.ascontiguousarray(array).tobytes() for array in arrays]
+
+
+@pytest.mark.parametrize("journal", [1, 40, 100_000])
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_undo_restores_every_bit(kind: str, costs: str, journal: int) -> None:
+    """With a journal that holds everything, some steps, or none: what is not kept is recomputed."""
+    instance = random_instance(70, 2)
+    engine = Engine(random_policy(instance, kind, costs, 2), instance, journal=journal)
+    rng = np.random.default_rng(0)
+    trail: list[tuple[int, list[bytes]]] = []
+    for _ in range(400):
+        if engine.remaining and (not trail or rng.random() < 0.6):
+            node = int(rng.choice(np.flatnonzero(engine.labels < 0)))
+            trail.append((node, snapshot(engine)))
+            engine.step(node, int(rng.integers(5)))
+        else:
+            node, before = trail.pop()
+            assert engine.undo() == node
+            assert snapshot(engine) == before
+    kept = [int(k) for k in engine.parts.work.journal.steps[: len(trail), 3]]
+    assert set(kept) <= ({0} if journal == 1 else {0, 1} if journal == 40 else {1})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_undo_with_tables_and_custom_functions(seed: int) -> None:
+    instance = pc.Instance.from_crf(random_crf(seed, n_nodes=12, n_labels=3, forbidden=0.1))
+    engine = Engine(random_policy(instance, "residual", "relaxed", seed), instance, journal=15)
+    start = snapshot(engine)
+    for _ in range(12):
+        node, label, _ = engine.best()
+        engine.step(node, label)
+    for _ in range(12):
+        engine.undo()
+    assert snapshot(engine) == start
+    with pytest.raises(InvalidLabeling, match="no step to undo"):
+        engine.undo()
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_the_way_to_a_labeling_does_not_matter(kind: str, costs: str) -> None:
+    """Scores depend on the labeling to the last bit, not on the order of the steps."""
+    instance = random_instance(50, 8)
+    policy = random_policy(instance, kind, costs, 8)
+    one, other, loaded = (Engine(policy, instance) for _ in range(3))
+    rng = np.random.default_rng(1)
+    nodes, labels = rng.permutation(50)[:30], rng.integers(0, 5, 30)
+    for node, label in zip(nodes, labels, strict=True):
+        one.step(int(node), int(label))
+    for node, label in zip(nodes[::-1], labels[::-1], strict=True):
+        other.step(int(node), int(label))
+    loaded.reset(one.labels)
+    assert np.array_equal(one.all_scores(), other.all_scores())
+    assert np.array_equal(one.all_scores(), loaded.all_scores())
+    assert one.best() == other.best() == loaded.best()
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_labeling_at_once_is_labeling_step_by_step(kind: str, costs: str) -> None:
+    instance = random_instance(90, 5)
+    policy = random_policy(instance, kind, costs, 5)
+    engine = Engine(policy, instance, journal=5)
+    steps = []
+    while engine.remaining:
+        node, label, score = engine.best()
+        assert engine.scores(node)[label] == score == engine.all_scores().max()
+        steps.append((node, label, score))
+        engine.step(node, label)
+    labels, order, scores = Engine(policy, instance, track=False).label_all()
+    assert order.tolist() == [node for node, _, _ in steps]
+    assert [int(labels[node]) for node in order] == [label for _, label, _ in steps]
+    assert scores.tolist() == [score for _, _, score in steps]
+
+
+def test_steps_that_are_none_are_refused() -> None:
+    instance = random_instance(20, 0)
+    engine = Engine(random_policy(instance, "paper", "partial", 0), instance)
+    engine.step(3, 1)
+    with pytest.raises(InvalidLabeling, match="node 3 is labeled already"):
+        engine.step(3, 1)
+    with pytest.raises(InvalidLabeling, match="no label 5"):
+        engine.step(4, 5)
+    with pytest.raises(InvalidLabeling, match="outside"):
+        engine.scores(20)
+    with pytest.raises(InvalidLabeling, match="journal"):
+        engine.undo()
+
+
+@pytest.mark.parametrize("kind", ["paper", "residual"])
+def test_playing_records_what_an_episode_earns(kind: str) -> None:
+    instance = random_instance(40, 1)
+    engine = Engine(random_policy(instance, kind, "relaxed", 1), instance)
+    record = engine.play(epsilon=0.3, seed=4, ties=True)
+    episode = Episode(instance.crf, ties=True)
+    unary = np.argmin(instance.crf.unary, axis=1)
+    for t in range(40):
+        node = int(record.nodes[t])
+        expected = episode.step(node, int(unary[node]))
+        assert record.unary_rewards[t] == pytest.approx(list(expected.values()), abs=1e-9)
+        episode.undo()
+        expected = episode.step(node, int(record.labels[t]))
+        assert record.rewards[t] == pytest.approx(list(expected.values()), abs=1e-9)
+    assert engine.remaining == 0
+    assert record.rewards[:, 0].sum() == pytest.approx(-instance.crf.energy(engine.labels))
+    assert len(set(record.sets.tolist())) == 5
+
+
+def test_exploiting_always_is_greedy_labeling() -> None:
+    instance = random_instance(40, 1)
+    policy = random_policy(instance, "residual", "relaxed", 1)
+    record = Engine(policy, instance).play(epsilon=1.0, seed=0)
+    _, order, scores = Engine(policy, instance).label_all()
+    assert record.nodes.tolist() == order.tolist()
+    assert record.scores.tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize("labels", ["policy", "random"])
+def test_scores_of_explored_actions_are_the_policys(labels: str) -> None:
+    instance = random_instance(30, 2)
+    engine = Engine(random_policy(instance, "paper", "partial", 2), instance)
+    record = engine.play(epsilon=0.0, seed=1, labels=labels)
+    engine.reset()
+    of_policy = 0
+    for t in range(30):
+        node, label = int(record.nodes[t]), int(record.labels[t])
+        assert engine.scores(node)[label] == record.scores[t]
+        if record.sets[t] in (1, 2):
+            of_policy += label == int(np.argmax(engine.scores(node)))
+        engine.step(node, label)
+    asked = int(np.isin(record.sets, (1, 2)).sum())
+    assert of_policy == asked if labels == "policy" else of_policy < asked
+
+
+def test_the_same_seed_plays_the_same_episode() -> None:
+    instance = random_instance(40, 3)
+    engine = Engine(random_policy(instance, "residual", "partial", 3), instance)
+    first, again, other = (engine.play(epsilon=0.5, seed=seed) for seed in (9, 9, 10))
+    assert first.nodes.tolist() == again.nodes.tolist()
+    assert np.array_equal(first.rewards, again.rewards)
+    assert first.nodes.tolist() != other.nodes.tolist()
+
+
+def test_loading_weights_is_building_anew() -> None:
+    instance = random_instance(40, 3)
+    old, new = (random_policy(instance, "residual", "relaxed", seed) for seed in (2, 4))
+    engine = Engine(old, instance)
+    engine.label_all()
+    engine.load(new.weights)
+    assert np.array_equal(engine.all_scores(), Engine(new, instance).all_scores())
+
+
+def test_threads_change_nothing() -> None:
+    instances = [random_instance(40 + 3 * k, k) for k in range(8)]
+    policy = random_policy(instances[0], "residual", "relaxed", 0)
+    one, two = (label_many(policy, instances, threads=threads) for threads in (1, 3))
+    for (labels, order, scores), (labels_2, order_2, scores_2) in zip(one, two, strict=True):
+        assert np.array_equal(labels, labels_2)
+        assert np.array_equal(order, order_2)
+        assert np.array_equal(scores, scores_2)
+
+
+def test_an_engine_that_tracks_nothing_never_calls_a_potential() -> None:
+    """The paper kind sees labels only: a custom potential that would fail is never asked."""
+
+    def forbidden(labels: np.ndarray, parameters: np.ndarray) -> float:
+        raise AssertionError("called")
+
+    crf = pc.CRF(np.zeros((4, 2)), pc.Custom([[0, 1, 2, 3]], forbidden))
+    instance = pc.Instance(crf, np.ones((4, 1)), [[0, 1]], [[1.0, 1.0]])
+    policy = random_policy(instance, "paper", "partial", 0)
+    labels, order, _ = Engine(policy, instance, track=False).label_all()
+    assert sorted(order.tolist()) == [0, 1, 2, 3]
+    assert labels.min() >= 0

@@ -1,0 +1,161 @@
+"""The incremental engine against full forward passes of the network: same order, same labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.policy.batch import join, make_batch
+from policrf.policy.engine import Engine
+from policrf.testing import random_crf
+
+from .builders import KINDS, random_instance, random_policy
+
+torch = pytest.importorskip("torch")
+network = pytest.importorskip("policrf.policy.network")
+torch.set_num_threads(1)
+
+
+def follow(
+    instance: pc.Instance, policy: pc.Policy, default: np.ndarray | None, every: int = 1
+) -> None:
+    """Label with the engine and hold every `every`-th state against a full forward in float64."""
+    engine = Engine(policy, instance, default=default)
+    module = network.PolicyNetwork.from_policy(policy).double()
+    for t in range(instance.crf.n_nodes):
+        node, label, _ = engine.best()
+        if t % every == 0:
+            batch = make_batch(policy.spec, instance, engine.labels, default=default)
+            with torch.no_grad():
+                raw = module(batch)
+                full = network.mask_scores(raw, batch).numpy()
+                choice = network.best_actions(raw, batch)[0].tolist()
+            now = engine.all_scores()
+            assert np.array_equal(np.isfinite(now), batch.allowed)
+            np.testing.assert_allclose(
+                now[batch.allowed], full[batch.allowed], atol=3e-6, rtol=3e-6
+            )
+            # What the engine kept is to the bit what it would compute now: nothing went stale.
+            assert np.array_equal(engine.parts.work.scores.values, now.max(axis=1))
+            assert choice == [node, label]
+        engine.step(node, label)
+    assert engine.remaining == 0
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_planar_graphs(kind: str, costs: str, seed: int) -> None:
+    instance = random_instance(60 + 37 * seed, seed)
+    default = np.random.default_rng(seed).integers(0, 5, instance.crf.n_nodes) if seed else None
+    follow(instance, random_policy(instance, kind, costs, seed), default)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_disconnected_graphs(kind: str, costs: str) -> None:
+    instance = random_instance(48, 3, parts=4)
+    follow(instance, random_policy(instance, kind, costs, 3, rounds=4, width=16), None)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_a_hub_of_degree_500(kind: str, costs: str) -> None:
+    instance = random_instance(560, 4, hub=500)
+    follow(instance, random_policy(instance, kind, costs, 4, width=8), None, every=40)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize("width", [3, 20, 50])
+def test_other_sizes_of_the_network(rounds: int, width: int) -> None:
+    instance = random_instance(24, rounds * width, n_labels=2 + width % 19)
+    for kind, costs in KINDS[::3]:
+        policy = random_policy(instance, kind, costs, width, rounds=rounds, width=width)
+        follow(instance, policy, None, every=3)
+
+
+@pytest.mark.parametrize("costs", ["partial", "completed", "relaxed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_kind_of_potential(costs: str, seed: int) -> None:
+    """Tables, custom functions, forbidden labels and unequal label sets."""
+    crf = random_crf(seed, n_nodes=14, n_labels=4, forbidden=0.1, ragged=seed % 2 == 1)
+    instance = pc.Instance.from_crf(crf)
+    follow(instance, random_policy(instance, "residual", costs, seed), None)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_two_thousand_nodes(kind: str, costs: str) -> None:
+    instance = random_instance(2000, 6)
+    follow(instance, random_policy(instance, kind, costs, 6), None, every=400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_two_thousand_nodes_step_by_step(kind: str, costs: str) -> None:
+    instance = random_instance(2000, 7, parts=2)
+    follow(instance, random_policy(instance, kind, costs, 7), None)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_a_batch_gives_what_its_graphs_give_alone(kind: str, costs: str) -> None:
+    instances = [random_instance(n, n) for n in (20, 33, 57)]
+    policy = random_policy(instances[0], kind, costs, 1)
+    module = network.PolicyNetwork.from_policy(policy).double()
+    rng = np.random.default_rng(0)
+    batches = []
+    for instance in instances:
+        labels = rng.integers(-1, 5, instance.crf.n_nodes)
+        batches.append(make_batch(policy.spec, instance, labels))
+    together = join(batches)
+    with torch.no_grad():
+        alone = torch.cat([module(batch) for batch in batches])
+        joined = module(together)
+        np.testing.assert_allclose(joined.numpy(), alone.numpy(), atol=1e-12)
+        choices = [network.best_actions(module(batch), batch)[0].tolist() for batch in batches]
+        assert network.best_actions(joined, together).tolist() == choices
+
+
+def test_a_network_and_a_policy_turn_into_each_other() -> None:
+    instance = random_instance(20, 0)
+    policy = random_policy(instance, "residual", "relaxed", 5)
+    back = network.PolicyNetwork.from_policy(policy).to_policy("again", training={"steps": 3})
+    assert back.spec == policy.spec
+    assert back.training == {"steps": 3}
+    for name, array in policy.weights.items():
+        assert np.array_equal(back.weights[name], array)
+
+
+def test_gradients_reach_every_tensor() -> None:
+    instance = random_instance(20, 0)
+    for kind, costs in KINDS:
+        policy = random_policy(instance, kind, costs, 5)
+        module = network.PolicyNetwork.from_policy(policy)
+        batch = make_batch(policy.spec, instance, np.arange(20) % 3 - 1)
+        scores = module(batch)
+        scores[torch.from_numpy(batch.allowed)].square().sum().backward()
+        for name, parameter in module.named_parameters():
+            assert parameter.grad is not None, name
+            assert parameter.grad.abs().sum() > 0, name
+
+
+def test_the_papers_formula_by_hand() -> None:
+    """Two nodes, K = 2, p = 1, L = 2, F = 1: every number of the update rule written out."""
+    crf = pc.CRF(np.zeros((2, 2)))
+    instance = pc.Instance(crf, [[1.0], [2.0]], [[0, 1]], [[0.5, 0.25]])
+    spec = {"n_labels": 2, "n_features": 1, "kind": "paper", "rounds": 2, "width": 1}
+    weights = {
+        "theta1": [[0.1], [0.2]],
+        "theta2": [[[1.0, -5.0]], [[2.0, 3.0]]],
+        "theta3": [[[0.5]], [[-0.25]]],
+        "theta4": [[[2.0]]],
+        "theta5": [[1.0], [-1.0]],
+    }
+    policy = pc.Policy(pc.Policy.untrained(**spec).spec, weights)
+    engine = Engine(policy, instance)
+    # μ(1) = ReLU(0.5 b); μ(2)_0 = ReLU(−0.25·1 + 2·0.5·1.0), μ(2)_1 = ReLU(−0.25·2 + 2·0.25·0.5)
+    assert engine.all_scores() == pytest.approx(np.array([[0.75, -0.75], [0.0, 0.0]]))
+    engine.step(0, 0)
+    # Node 0 labeled 0: μ(1)_0 = 0.1 + 1 + 0.5 = 1.6; μ(2)_1 = −0.5 + 2·0.25·1.6
+    assert engine.scores(1) == pytest.approx([0.3, -0.3])
+    engine.reset()
+    engine.step(0, 1)
+    # Labeled 1: μ(1)_0 = ReLU(0.1 − 5 + 0.5) = 0, so node 1 hears nothing
+    assert engine.scores(1) == pytest.approx([0.0, 0.0])

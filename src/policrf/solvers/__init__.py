@@ -33,6 +33,7 @@ SOLVERS = Registry(
         "policy": "policrf.solvers.policy:policy",
         "refine": "policrf.solvers.refine:refine",
         "tree_reweighted": "policrf.solvers.tree_reweighted:tree_reweighted",
+        "tree_search": "policrf.solvers.tree_search:tree_search",
         "unary": "policrf.solvers.unary:unary",
     },
 )

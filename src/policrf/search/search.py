@@ -1,0 +1,241 @@
+"""TreeSearch: one policy on one instance, deciding by search, without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.custom_call import raise_if_failed
+from policrf.crf.energy import load_labels, new_state
+from policrf.crf.instance import Instance
+from policrf.errors import InvalidLabeling, InvalidOption
+from policrf.mdp.completion import complete, new_completion
+from policrf.mdp.exploration import new_explorer, start_exploring
+from policrf.mdp.random import new_generator
+from policrf.mdp.rewards import reward_column
+from policrf.policy.engine import Engine
+from policrf.policy.policy import Policy
+from policrf.search import mcts
+from policrf.search.selection import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS, halving_schedule
+from policrf.search.tree import Tree, new_tree, start_tree
+from policrf.search.walk import (
+    BEST_ENERGY,
+    CERTAINTY,
+    ENGINE_STEPS,
+    EXPANDED,
+    SIMULATIONS,
+    Search,
+)
+
+ROWS_A_STEP = 64  # messages that a step overwrites, room for; what does not fit is recomputed
+WORK_A_CALL = 4000  # engine steps in a kernel call, some 10 to 100 milliseconds
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; 20 simulations of depth 4 as the paper does when labeling."""
+
+    simulations: int = 20
+    """n_sim, simulations a decision."""
+    depth: int = 4
+    """d_sim, actions a simulation takes at most."""
+    reward: str = "sign"
+    """"sign" (the paper's R2), "difference" (R1) or "shaped"."""
+    leaf: str = "rewards"
+    """What a simulation is worth: "rewards" (those it saw; the paper) or "rollout" (−E after
+    labeling the rest greedily)."""
+    root: str = "puct"
+    """How the root shares out simulations: "puct" (the paper) or "gumbel"."""
+    candidates: int = 6
+    """Actions of the highest prior that a state has in the tree; 0 = all actions there are."""
+    encourage: bool = False
+    """Whether selection adds M1, M2 or M3 to U, each with probability ⅓ (the paper; it helps to see
+    more when learning, but as large as the values themselves it makes decisions worse)."""
+    exploration: float = 1.0
+    """c in U."""
+    temperature: float = 0.1
+    """The prior is a softmax of score / temperature."""
+    gumbel_scale: float = 0.0
+    """Scale of the noise of "gumbel": 1 to learn, 0 to decide."""
+    stop_early: bool = False
+    """End a decision once the simulations left cannot change it."""
+    ties: bool = False
+    """Whether `sign` rewards a label that shares the lowest energy."""
+
+    def __post_init__(self) -> None:
+        reward_column(self.reward)
+        for name, known in (("leaf", LEAVES), ("root", ROOTS)):
+            if getattr(self, name) not in known:
+                raise InvalidOption(
+                    f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}"
+                )
+        for name, lowest in (("simulations", 1), ("depth", 1), ("candidates", 0)):
+            if getattr(self, name) < lowest:
+                raise InvalidOption(
+                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
+                )
+        if not self.temperature > 0 or not self.exploration >= 0:
+            raise InvalidOption("temperature must be above 0, and exploration not below")
+
+
+OPTION_NAMES = tuple(field.name for field in fields(SearchOptions))
+
+
+class TreeSearch:
+    """Label an instance decision by decision, each after a search from the present state.
+
+    Parameters
+    ----------
+    default: labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        instance: Instance,
+        options: SearchOptions | None = None,
+        *,
+        seed: int = 0,
+        default: ArrayLike | None = None,
+    ) -> None:
+        self.options = options or SearchOptions()
+        crf = instance.crf
+        ahead = crf.n_nodes if self.options.leaf == "rollout" else self.options.depth
+        self.engine = Engine(policy, instance, default=default, journal=ROWS_A_STEP * (ahead + 1))
+        self.instance = instance
+        self._search = _new_search(self.engine, self.options)
+        self.reset(seed=seed)
+
+    @property
+    def tree(self) -> Tree:
+        """The statistics, as they stand."""
+        return self._search.tree
+
+    def reset(self, labels: ArrayLike | None = None, *, seed: int = 0) -> None:
+        """Start over from nothing, or from a partial labeling (−1 = unlabeled), without a tree."""
+        self.engine.reset(labels)
+        parts, q = self.engine.parts, self._search
+        given = parts.state.labels
+        load_labels(parts.arrays, q.state, given)
+        complete(parts.arrays, q.completion, given)
+        q.generator[:] = new_generator(seed)
+        start_exploring(parts.graph, q.explorer, given, q.generator)
+        start_tree(q.tree, 0)
+        q.counters[:] = 0
+        q.numbers[CERTAINTY] = np.exp(-q.explorer.entropy[given < 0]).sum()
+        q.numbers[BEST_ENERGY] = np.inf
+        self.order = np.zeros(int((given < 0).sum()), np.int64)
+        self.labels = np.zeros(len(self.order), np.int64)
+        self.done = 0
+
+    @property
+    def remaining(self) -> int:
+        """How many nodes are unlabeled."""
+        return len(self.order) - self.done
+
+    def simulate(self, count: int | None = None) -> None:
+        """Simulations from the present root: as many as the options say, unless told."""
+        goal = self.options.simulations if count is None else count
+        if not self.remaining:
+            raise InvalidLabeling("every node is labeled: there is nothing to search for")
+        at_once = max(1, WORK_A_CALL // self._steps_a_simulation())
+        for start in range(0, goal, at_once):
+            self._run(min(at_once, goal - start), goal, mcts.NONE, 1)
+
+    def tree_policy(self) -> tuple[IntArray, FloatArray]:
+        """π_MCTS at the root: actions `[k, 2]` (node, label) and their probabilities `[k]`."""
+        out = np.zeros(self.tree.taken.shape[1])
+        count = mcts.tree_policy(self._search, out)
+        return self.tree.action[0, :count].copy(), out[:count]
+
+    def commit(self, *, draw: bool = False) -> tuple[int, int]:
+        """Take the best action of the tree policy, or one drawn from it; returns (node, label)."""
+        if draw:
+            _, policy = self.tree_policy()
+            edge = mcts.drawn_edge(self._search, policy, len(policy))
+        else:
+            edge = mcts.best_edge(self._search)
+        self._run(0, 0, edge, 1)
+        return int(self.order[self.done - 1]), int(self.labels[self.done - 1])
+
+    def decide(self, most: int) -> None:
+        """At most `most` further decisions, as many as one short kernel call takes, but one."""
+        simulations = self.options.simulations
+        each = simulations * self._steps_a_simulation()
+        if each > WORK_A_CALL:
+            self.simulate()
+            self.commit()
+            return
+        count = min(most, self.remaining, max(1, WORK_A_CALL // each))
+        self._run(simulations, simulations, mcts.BEST, count)
+
+    def _run(self, count: int, goal: int, edge: int, decisions: int) -> None:
+        mcts.run(
+            *self.engine.parts, self._search, count, goal, edge, self.order, self.labels,
+            self.done, self.done + decisions,
+        )  # fmt: skip
+        raise_if_failed()
+        if edge != mcts.NONE:
+            self.done += decisions
+
+    def _steps_a_simulation(self) -> int:
+        return self.remaining if self.options.leaf == "rollout" else self.options.depth
+
+    @property
+    def best_rollout(self) -> tuple[IntArray, float]:
+        """The best labeling that a rollout ended in, and its energy (inf before the first)."""
+        q = self._search
+        return q.best_labels.copy(), float(q.numbers[BEST_ENERGY])
+
+    @property
+    def effort(self) -> dict[str, int]:
+        """Engine steps and expanded states since the start."""
+        counters = self._search.counters
+        return {"steps": int(counters[ENGINE_STEPS]), "expanded": int(counters[EXPANDED])}
+
+    @property
+    def simulations(self) -> int:
+        """Simulations of the decision that is under way."""
+        return int(self._search.counters[SIMULATIONS])
+
+
+def _new_search(engine: Engine, options: SearchOptions) -> Search:
+    crf, arrays = engine.instance.crf, engine.parts.arrays
+    n_nodes, n_labels = crf.unary.shape
+    depth = min(options.depth, n_nodes)
+    everything = n_nodes * n_labels
+    candidates = min(options.candidates or everything, everything)
+    slots = min(everything, candidates + 3 * ((candidates + 1) // 2) * options.encourage)
+    # A state of depth k is at most k decisions old, and a simulation adds few.
+    new = 1 if options.leaf == LEAVES[ROLLOUT_LEAF] else max(1, depth - 1)
+    n_states = 2 + options.simulations * new * depth
+    root = ROOTS.index(options.root)
+    settings = [
+        depth, reward_column(options.reward), LEAVES.index(options.leaf), root, candidates,
+        options.encourage, options.ties, options.stop_early and root != GUMBEL_ROOT,
+    ]  # fmt: skip
+    numbers = [options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf]
+    return Search(
+        np.array(settings, np.int64),
+        np.array(numbers, np.float64),
+        np.zeros(5, np.int64),
+        new_tree(n_states, slots),
+        new_explorer(crf),
+        new_state(arrays),
+        new_completion(arrays, engine.parts.completion.default),
+        new_generator(0),
+        np.zeros((depth, 2), np.int64),
+        np.zeros(depth + 1, np.int64),
+        np.zeros(depth, np.int64),
+        np.zeros((depth, 2), np.int64),
+        np.zeros((depth, 2), np.int64),
+        np.zeros(2 * len(engine.parts.work.scores.winners) + 2, np.int64),
+        np.zeros(n_labels),
+        np.zeros(slots),
+        np.zeros(slots, np.int64),
+        halving_schedule(min(slots, max(2, candidates)), options.simulations),
+        np.zeros(n_nodes, np.int64),
+    )

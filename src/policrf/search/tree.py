@@ -1,0 +1,182 @@
+"""The statistics tree in arrays (appendix B2): N(s), N(a|s) and r̃(s, a), no objects, no recursion.
+
+State 0 is the root; a state's actions are the first `count` of its S slots. A state has a higher
+number than its parent, so one pass in order of the numbers finds a subtree, and keeping a subtree
+(the chosen child becomes the root) moves every state to a lower number, in place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.checks import FloatArray, IntArray
+
+NODE, LABEL = 0, 1  # columns of Tree.action
+LOW, HIGH = 0, 1  # entries of Tree.bounds
+UNEXPANDED = -1  # in Tree.count
+
+
+class Tree(NamedTuple):
+    """Room for M states with S actions each. Mutable."""
+
+    used: IntArray  # [1]; states in the tree
+    bounds: FloatArray  # [2]; lowest and highest value that was backed up below the root
+    visits: IntArray  # [M]; N(s), how often the state was reached
+    count: IntArray  # [M]; its actions, or UNEXPANDED
+    action: IntArray  # [M, S, 2]; node and label
+    score: FloatArray  # [M, S]; the policy's
+    prior: FloatArray  # [M, S]; π_θ(a|s), a softmax over the actions in the tree
+    bonus: FloatArray  # [M, S, 3]; M1, M2 and M3
+    taken: IntArray  # [M, S]; N(a|s)
+    total: FloatArray  # [M, S]; r̃(s, a), the sum of the values of all simulations through it
+    reward: FloatArray  # [M, S]; of the action itself; NaN until it is taken first
+    child: IntArray  # [M, S]; the state it leads to; −1 until a simulation goes on from there
+    place: IntArray  # [M]; scratch space of `keep_subtree`
+
+
+def new_tree(n_states: int, n_slots: int) -> Tree:
+    """A tree of one unexpanded state."""
+    slots = (n_states, n_slots)
+    tree = Tree(
+        np.zeros(1, np.int64),
+        np.zeros(2),
+        np.zeros(n_states, np.int64),
+        np.zeros(n_states, np.int64),
+        np.zeros((*slots, 2), np.int64),
+        np.zeros(slots),
+        np.zeros(slots),
+        np.zeros((*slots, 3)),
+        np.zeros(slots, np.int64),
+        np.zeros(slots),
+        np.zeros(slots),
+        np.zeros(slots, np.int64),
+        np.zeros(n_states, np.int64),
+    )
+    start_tree(tree, 0)
+    return tree
+
+
+@leaf
+def start_tree(t: Tree, visits: int) -> None:
+    """Forget everything; the root was reached `visits` times."""
+    t.used[0] = 0
+    t.bounds[LOW], t.bounds[HIGH] = np.inf, -np.inf
+    add_state(t, visits)
+
+
+@leaf
+def add_state(t: Tree, visits: int) -> int:
+    """A new unexpanded state; returns its number."""
+    state = t.used[0]
+    t.used[0] += 1
+    t.visits[state] = visits
+    t.count[state] = UNEXPANDED
+    return int(state)
+
+
+@leaf
+def add_edge(t: Tree, state: int, node: int, label: int, score: float) -> None:
+    """A further action of a state, not taken yet."""
+    k = t.count[state]
+    t.count[state] += 1
+    t.action[state, k, NODE], t.action[state, k, LABEL] = node, label
+    t.score[state, k] = score
+    start_edge(t, state, k)
+
+
+@leaf
+def start_edge(t: Tree, state: int, k: int) -> None:
+    """The action in slot k was not taken yet."""
+    t.taken[state, k] = 0
+    t.total[state, k] = 0.0
+    t.reward[state, k] = np.nan
+    t.child[state, k] = -1
+
+
+@leaf
+def find_edge(t: Tree, state: int, node: int, label: int) -> int:
+    """The slot of an action; −1 if the state does not have it."""
+    for k in range(t.count[state]):
+        if t.action[state, k, NODE] == node and t.action[state, k, LABEL] == label:
+            return k
+    return -1
+
+
+@leaf
+def note_value(t: Tree, value: float) -> None:
+    """Widen the bounds, by which values are scaled."""
+    t.bounds[LOW] = min(t.bounds[LOW], value)
+    t.bounds[HIGH] = max(t.bounds[HIGH], value)
+
+
+@leaf
+def scaled(t: Tree, value: float) -> float:
+    """The value on the scale of the tree's own: 0 the lowest, 1 the highest."""
+    width = t.bounds[HIGH] - t.bounds[LOW]
+    return float((value - t.bounds[LOW]) / width) if width > 0 else 0.0
+
+
+@leaf
+def mean_value(t: Tree, state: int, k: int) -> float:
+    """r̃ / N(a|s); an action that was never taken counts as 0."""
+    if t.taken[state, k] == 0:
+        return 0.0
+    return float(t.total[state, k] / t.taken[state, k])
+
+
+@leaf
+def most_taken(t: Tree, state: int) -> int:
+    """argmax π_MCTS; among equals the higher mean value, then the earlier slot."""
+    best = 0
+    for k in range(1, t.count[state]):
+        more = t.taken[state, k] - t.taken[state, best]
+        if more > 0 or (more == 0 and mean_value(t, state, k) > mean_value(t, state, best)):
+            best = k
+    return best
+
+
+@leaf
+def keep_subtree(t: Tree, edge: int) -> None:
+    """The child of the root's edge becomes the root with its statistics; all else is forgotten."""
+    child, taken = t.child[0, edge], t.taken[0, edge]
+    if child < 0:
+        start_tree(t, taken)
+        return
+    used = t.used[0]
+    for state in range(used):
+        t.place[state] = -1
+    t.place[child] = 0
+    t.used[0] = 0
+    t.bounds[LOW], t.bounds[HIGH] = np.inf, -np.inf
+    for state in range(child, used):
+        if t.place[state] < 0:
+            continue
+        to = t.used[0]
+        t.used[0] += 1
+        t.place[state] = to
+        t.visits[to], t.count[to] = t.visits[state], t.count[state]
+        for k in range(t.count[state]):
+            if t.child[state, k] >= 0:
+                t.place[t.child[state, k]] = 0  # its own place when its turn comes
+            copy_edge(t, state, to, k)
+            if t.taken[to, k]:
+                note_value(t, mean_value(t, to, k))
+    for state in range(t.used[0]):
+        for k in range(t.count[state]):
+            if t.child[state, k] >= 0:
+                t.child[state, k] = t.place[t.child[state, k]]
+
+
+@leaf
+def copy_edge(t: Tree, state: int, to: int, k: int) -> None:
+    """Slot k of one state into the same slot of another."""
+    for column in range(2):
+        t.action[to, k, column] = t.action[state, k, column]
+    for column in range(3):
+        t.bonus[to, k, column] = t.bonus[state, k, column]
+    t.score[to, k], t.prior[to, k] = t.score[state, k], t.prior[state, k]
+    t.taken[to, k], t.total[to, k] = t.taken[state, k], t.total[state, k]
+    t.reward[to, k], t.child[to, k] = t.reward[state, k], t.child[state, k]

@@ -21,7 +21,7 @@ _ANNOUNCEMENT = (
 )
 
 
-class _Announce(event.Listener):  # type: ignore[misc]
+class _Announce(event.Listener):
     """Prints one line the first time a kernel has to be compiled and is not on disk."""
 
     said = False
@@ -37,15 +37,19 @@ class _Announce(event.Listener):  # type: ignore[misc]
         pass
 
 
-event.register("numba:compile", _Announce())
+event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
+
+
+def _compile(function: Function, **flags: bool) -> Function:
+    # `_nrt` (whether arrays are reference counted) is an option that numba's own types leave out.
+    jit: Any = numba.njit
+    compiled: Function = jit(cache=True, nogil=True, error_model="numpy", **flags)(function)
+    return compiled
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba: cached on disk, releasing the GIL, IEEE division."""
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(
-        function
-    )
-    return decorated
+    return _compile(function, _nrt=True)
 
 
 def leaf(function: Function) -> Function:
@@ -55,10 +59,7 @@ def leaf(function: Function) -> Function:
     is 0.1 µs a call, far more than most of these functions take. A leaf is compiled without
     counting.
     """
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(
-        function
-    )
-    return decorated
+    return _compile(function, _nrt=False)
 
 
 def inlined(function: Function) -> Function:
@@ -67,7 +68,4 @@ def inlined(function: Function) -> Function:
     A call passes every array of its tuples by value, seven words each; that is also paid without
     reference counting. Each call site compiles its own copy.
     """
-    decorated: Function = numba.njit(
-        cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True
-    )(function)
-    return decorated
+    return _compile(function, _nrt=False, forceinline=True)

@@ -54,7 +54,21 @@ class View:
     distribution: Float32Array  # [L, H, W]
     detections: Detections
     seconds: dict[str, float]
-    """What each part took: superpixels and net, boxes, the rest."""
+    """What each part took: superpixels, net, averages, detector, foreground, graph."""
+
+
+class Stopwatch:
+    """Seconds by name; calling it books the time since the last call."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def __call__(self, name: str) -> None:
+        """Book the time since the last call under `name`."""
+        now = time.perf_counter()
+        self.seconds[name] = now - self._last
+        self._last = now
 
 
 class Pipeline:
@@ -100,16 +114,16 @@ class Pipeline:
                 f"the mask is {truth.shape[1]}×{truth.shape[0]}, "
                 f"the image {image.shape[1]}×{image.shape[0]} pixels"
             )
-        clock = [time.perf_counter()]
-        work, segments, pixels, nodes, columns = self._parts(image, scores)
-        clock.append(time.perf_counter())
+        clock = Stopwatch()
+        work, segments, pixels, nodes, columns = self._parts(image, scores, clock)
         height, width = work.shape[:2]
         found = self._detections(work, image.shape[:2], detections)
+        clock("detector")
         under = box_nodes(
             work, segments, found,
             scale=recipe.grabcut_scale, iterations=recipe.grabcut_iterations,
         )  # fmt: skip
-        clock.append(time.perf_counter())
+        clock("foreground")
         lab = to_lab(work)
         border = adjacency(segments)
         full = enlarged(segments, image.shape[:2])
@@ -138,17 +152,15 @@ class Pipeline:
             net_confusion=confusion,
             has_truth=truth is not None,
         )
-        clock.append(time.perf_counter())
-        names = ("superpixels and net", "boxes", "graph")
-        seconds = dict(zip(names, np.diff(clock).tolist(), strict=True))
-        return View(record, segments, pixels, found, seconds)
+        clock("graph")
+        return View(record, segments, pixels, found, clock.seconds)
 
     def columns(self, image: Pixels, scores: Float32Array | None = None) -> Float32Array:
         """Only the hypercolumns `[N, D]`, for fitting their principal components."""
-        return self._parts(image, scores)[4]
+        return self._parts(image, scores, Stopwatch())[4]
 
     def _parts(
-        self, image: Pixels, scores: Float32Array | None
+        self, image: Pixels, scores: Float32Array | None, clock: Stopwatch
     ) -> tuple[Pixels, Segments, Float32Array, Float32Array, Float32Array]:
         """Image at working size, superpixels, distributions of pixels and nodes, hypercolumns."""
         recipe = self.recipe
@@ -157,11 +169,15 @@ class Pipeline:
             work, recipe.superpixels, compactness=recipe.compactness,
             smoothing=recipe.smoothing, iterations=recipe.slic_iterations,
         )  # fmt: skip
+        clock("superpixels")
         score_grids, inner = self._scores(work, scores)
+        clock("net")
         pixels = pixel_distribution(score_grids, work.shape[0], work.shape[1], recipe.score_kind)
         pixels = merge_classes(pixels, self._net_labels(), len(recipe.labels))
         nodes = node_distribution(pixels, segments)
-        return work, segments, pixels, nodes, hypercolumns(inner, nodes, segments)
+        columns = hypercolumns(inner, nodes, segments)
+        clock("averages")
+        return work, segments, pixels, nodes, columns
 
     def _scores(
         self, image: Pixels, given: Float32Array | None

@@ -1,0 +1,204 @@
+"""The VOC table: both nets, every size, every kind of energy, every solver, and DenseCRF as a peer.
+
+    python benchmarks/voc_table.py ../shared/data --work /tmp/voc --nets half --sizes 250 2000
+
+Everything is made by the product's own commands, each of which goes on where it was stopped:
+prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.
+`--steps` picks some of them. The table joins all results: table.md, table.csv (with IoU per class)
+and table.json in the work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from policrf.cli import main as policrf
+from policrf.evaluate.metrics import Grid
+from policrf.evaluate.results import read_results
+from policrf.vision.classes import VOC_LABELS
+
+NETS = {
+    "half": "deeplabv3_mnv2_dm05_pascal_quant.tflite",
+    "full": "deeplabv3_mnv2_pascal_quant.tflite",
+}
+HYPERCOLUMNS = (
+    "MobilenetV2/expanded_conv_2/add,MobilenetV2/expanded_conv_5/add,"
+    "MobilenetV2/expanded_conv_12/add,concat_projection/Relu"
+)
+KINDS = ("u", "u+p", "u+p+hop1", "u+p+hop1+hop2")
+SOLVERS = (
+    "icm", "highest_confidence_first", "alpha_expansion", "belief_propagation", "tree_reweighted",
+    "dual_decomposition", "mean_field", "lazy_flipper", "refine",
+)  # fmt: skip
+STEPS = ("prepare", "calibrate", "evaluate", "densecrf", "table")
+
+
+def run(*arguments: object) -> None:
+    """One policrf command in this process; a user's mistake ends the benchmark."""
+    print("policrf", *arguments, flush=True)
+    try:
+        policrf([str(argument) for argument in arguments])
+    except SystemExit as stopped:
+        if stopped.code:
+            raise
+
+
+def prepare(options, net, size) -> None:
+    nets = options.data / "nets"
+    for split in ("train", "val"):
+        out = options.work / f"{net}-{size}-{split}"
+        if (out / "index.json").exists():
+            continue
+        like = [] if split == "train" else ["--like", options.work / f"{net}-{size}-train"]
+        run(
+            "prepare", "voc", "--root", options.data / "voc" / "VOC2012", "--split", split,
+            "--net", nets / NETS[net], "--detector", nets / "MobileNetV2-YOLOv3-Nano-voc.cfg",
+            "--hypercolumns", HYPERCOLUMNS, "--superpixels", size, "--threshold", 0.2,
+            "--out", out, "--jobs", options.jobs, *like,
+        )  # fmt: skip
+
+
+def calibrate(options, net, size) -> None:
+    out = options.work / f"{net}-{size}-energy.yaml"
+    if not out.exists():
+        run(
+            "calibrate", options.work / f"{net}-{size}-train", "--out", out,
+            "--images", options.images, "--jobs", options.jobs,
+        )  # fmt: skip
+
+
+def evaluate(options, net, size) -> None:
+    for kind in KINDS:
+        solvers = ["unary"] if kind == "u" else options.solvers
+        if options.exact and size <= 250 and kind != "u":
+            solvers = [*solvers, "exact"]
+        run(
+            "evaluate", options.work / f"{net}-{size}-val", "--solvers", *solvers,
+            "--energy", options.work / f"{net}-{size}-energy.{kind}.yaml", "--potentials", kind,
+            "--seconds", options.seconds, "--jobs", options.jobs,
+            "--out", options.work / f"{net}-{size}-results-{kind}",
+        )  # fmt: skip
+
+
+def densecrf(options, net) -> None:
+    script = Path(__file__).with_name("densecrf.py")
+    subprocess.run(
+        [sys.executable, script, options.data / "voc" / "VOC2012", "--net",
+         options.data / "nets" / NETS[net], "--out", options.work / f"{net}-densecrf"],
+        check=True,
+    )  # fmt: skip
+
+
+def rows_of(options, net, size) -> list[dict]:
+    """All rows of one net and size, each with its gain over the net on the same images."""
+    results = []
+    for kind in KINDS:
+        log = options.work / f"{net}-{size}-results-{kind}" / "results.jsonl"
+        for result in read_results(log):
+            if result.solver in ("net", "oracle"):
+                if kind == "u":
+                    results.append((result.solver, "", result))
+            elif not result.failed:
+                results.append((result.solver, kind, result))
+    peers = options.work / f"{net}-densecrf" / "results.jsonl"
+    names = {result.name for solver, _, result in results if solver == "net"}
+    results += [
+        (result.solver, "pixels", result)
+        for result in read_results(peers)
+        if result.solver != "net" and result.name in names
+    ]
+    grid = Grid([], VOC_LABELS)
+    for solver, kind, result in results:
+        grid.by_solver.setdefault(f"{solver} {kind}".strip(), []).append(result)
+    rows = []
+    for solver in grid.solvers():
+        if len(grid.by_solver[solver]) < len(names):
+            continue
+        grid.by_solver[solver].sort(key=lambda result: result.name)
+        row = grid.row(solver) | {"net": net, "size": size}
+        row["solver"], _, row["kind"] = solver.partition(" ")
+        seconds = [result.seconds for result in grid.by_solver[solver]]
+        if np.isfinite(seconds).all():
+            row["seconds"] = float(np.mean(seconds))
+        rows.append(row)
+    grid.by_solver["net"].sort(key=lambda result: result.name)
+    for row in rows:
+        name = f"{row['solver']} {row['kind']}".strip()
+        for classes in ("all", "frequent"):
+            row[f"gain_{classes}"] = vars(grid.compare(name, "net", classes))
+    return rows
+
+
+def table(options) -> None:
+    rows = []
+    for net in options.nets:
+        for size in options.sizes:
+            if (options.work / f"{net}-{size}-results-u" / "results.jsonl").exists():
+                rows += rows_of(options, net, size)
+    lines = [
+        "| net | N asked | nodes | energy | solver | IoU (p) | gain over the net (95 %) "
+        "| frequent | gain | IoU (sp) | energy | gap % | seconds |",
+        "|" + " --- |" * 13,
+    ]
+    for row in rows:
+        gain, frequent = row["gain_all"], row["gain_frequent"]
+        cells = [
+            row["net"], str(row["size"]), f"{row['nodes']:.0f}", row["kind"], row["solver"],
+            f"{100 * row['pixels_all']['iou']:.2f}",
+            f"{100 * gain['difference']:+.2f} "
+            f"({100 * gain['low']:+.2f} … {100 * gain['high']:+.2f})",
+            f"{100 * row['pixels_frequent']['iou']:.2f}",
+            f"{100 * frequent['difference']:+.2f} "
+            f"({100 * frequent['low']:+.2f} … {100 * frequent['high']:+.2f})",
+            f"{100 * row['superpixels_all']['iou']:.2f}" if "superpixels_all" in row else "–",
+            f"{row['energy']:.2f}" if "energy" in row else "–",
+            f"{100 * row['gap']:.3f}" if "gap" in row else "–",
+            f"{row['seconds']:.4f}" if "seconds" in row else "–",
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    (options.work / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (options.work / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    with (options.work / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["net", "size", "kind", "solver", "all", "frequent", *VOC_LABELS])
+        for row in rows:
+            classes = [row["pixels_classes"][name] for name in VOC_LABELS]
+            means = [row["pixels_all"]["iou"], row["pixels_frequent"]["iou"]]
+            writer.writerow([row["net"], row["size"], row["kind"], row["solver"], *means, *classes])
+    print("\n".join(lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with voc/ and nets/")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
+    parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 500, 2000])
+    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS)
+    parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
+    parser.add_argument("--exact", action="store_true", help="proven optima, up to N = 250")
+    parser.add_argument("--seconds", type=float, default=2.0, help="limit of a solver")
+    parser.add_argument("--images", type=int, default=150, help="training images to calibrate on")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    for net in options.nets:
+        for size in options.sizes:
+            for step in (prepare, calibrate, evaluate):
+                if step.__name__ in options.steps:
+                    step(options, net, size)
+        if "densecrf" in options.steps:
+            densecrf(options, net)
+    if "table" in options.steps:
+        table(options)
+
+
+if __name__ == "__main__":
+    main()

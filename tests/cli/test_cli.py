@@ -84,7 +84,9 @@ def test_solve_starts_from_given_labels(model, tmp_path, capsys):
         (["bench", "solvers", "--solvers", "magic"], "no row is called 'magic'"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_exit_code_2(model, tmp_path, capsys, monkeypatch, arguments, says):
+def test_a_mistake_is_one_sentence_and_exit_code_2(
+    model, tmp_path, capsys, monkeypatch, arguments, says
+):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     assert call(*(argument.replace("{model}", str(model)) for argument in arguments)) == 2
@@ -101,10 +103,13 @@ def test_an_unknown_flag_is_exit_code_2(model, capsys):
 
 def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys):
     out = tmp_path / "demo"
-    assert call("demo", "--scenes", "1", "--nodes", "40", "--seconds", "2", "--out", out, "--json") == 0
+    small = ["--scenes", "2", "--nodes", "40", "--picture-nodes", "60", "--train-seconds", "2"]
+    assert call("demo", *small, "--out", out, "--json") == 0
     report = json.loads(capsys.readouterr().out)
     rows = {row["solver"]: row for row in report["rows"]}
     assert rows["exact"]["gap %"] <= min(row["gap %"] for row in rows.values()) + 1e-9
+    assert rows["policy + refine"]["energy"] <= rows["policy"]["energy"]
+    assert pc.load_policy(out / "policy.safetensors").spec.n_labels == 21
     page = (out / "index.html").read_text()
     assert page.count("<figure>") == len(rows) + 1
     assert "http" not in page

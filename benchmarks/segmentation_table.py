@@ -1,6 +1,7 @@
-"""The VOC table: both nets, every size, every kind of energy, every solver, and DenseCRF as a peer.
+"""The segmentation tables: nets, sizes, kinds of energy, solvers, and DenseCRF as a peer on VOC.
 
-    python benchmarks/voc_table.py ../shared/data --work /tmp/voc --nets half --sizes 250 2000
+    python benchmarks/segmentation_table.py ../shared/data --work /tmp/voc --nets half --sizes 250
+    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work /tmp/mots --sizes 2000
 
 Everything is made by the product's own commands, each of which goes on where it was stopped:
 prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.
@@ -22,8 +23,10 @@ import numpy as np
 from policrf.cli import main as policrf
 from policrf.evaluate.metrics import Grid
 from policrf.evaluate.results import read_results
-from policrf.vision.classes import VOC_LABELS
+from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
 
+LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}
+SPLITS = {"voc": {"train": "train", "val": "val"}, "mots": {"train": "0000", "val": "0002"}}
 NETS = {
     "half": "deeplabv3_mnv2_dm05_pascal_quant.tflite",
     "full": "deeplabv3_mnv2_pascal_quant.tflite",
@@ -52,16 +55,23 @@ def run(*arguments: object) -> None:
 
 def prepare(options, net, size) -> None:
     nets = options.data / "nets"
-    for split in ("train", "val"):
+    if options.dataset == "voc":
+        root, detector = options.data / "voc" / "VOC2012", "MobileNetV2-YOLOv3-Nano-voc.cfg"
+        more = ["--threshold", 0.2]
+    else:
+        # Four windows: pedestrians vanish when a frame of 1242 pixels is shrunk to the net's 513.
+        root, detector = options.data / "mots" / "KITTI_MOTS", "yolo-fastest-1.1-xl.cfg"
+        more = ["--threshold", 0.3, "--net-names", "voc", "--net-windows", 4, "--net-fit", "fill"]
+    for split, name in SPLITS[options.dataset].items():
         out = options.work / f"{net}-{size}-{split}"
         if (out / "index.json").exists():
             continue
         like = [] if split == "train" else ["--like", options.work / f"{net}-{size}-train"]
         run(
-            "prepare", "voc", "--root", options.data / "voc" / "VOC2012", "--split", split,
-            "--net", nets / NETS[net], "--detector", nets / "MobileNetV2-YOLOv3-Nano-voc.cfg",
-            "--hypercolumns", HYPERCOLUMNS, "--superpixels", size, "--threshold", 0.2,
-            "--out", out, "--jobs", options.jobs, *like,
+            "prepare", options.dataset, "--root", root, "--split", name,
+            "--net", nets / NETS[net], "--detector", nets / detector,
+            "--hypercolumns", HYPERCOLUMNS, "--superpixels", size, "--out", out,
+            "--jobs", options.jobs, *more, *like,
         )  # fmt: skip
 
 
@@ -114,7 +124,7 @@ def rows_of(options, net, size) -> list[dict]:
         for result in read_results(peers)
         if result.solver != "net" and result.name in names
     ]
-    grid = Grid([], VOC_LABELS)
+    grid = Grid([], LABELS[options.dataset])
     for solver, kind, result in results:
         grid.by_solver.setdefault(f"{solver} {kind}".strip(), []).append(result)
     rows = []
@@ -137,7 +147,7 @@ def rows_of(options, net, size) -> list[dict]:
 
 
 def table(options) -> None:
-    rows = []
+    rows, labels = [], LABELS[options.dataset]
     for net in options.nets:
         for size in options.sizes:
             if (options.work / f"{net}-{size}-results-u" / "results.jsonl").exists():
@@ -167,9 +177,9 @@ def table(options) -> None:
     (options.work / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     with (options.work / "table.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["net", "size", "kind", "solver", "all", "frequent", *VOC_LABELS])
+        writer.writerow(["net", "size", "kind", "solver", "all", "frequent", *labels])
         for row in rows:
-            classes = [row["pixels_classes"][name] for name in VOC_LABELS]
+            classes = [row["pixels_classes"][name] for name in labels]
             means = [row["pixels_all"]["iou"], row["pixels_frequent"]["iou"]]
             writer.writerow([row["net"], row["size"], row["kind"], row["solver"], *means, *classes])
     print("\n".join(lines))
@@ -177,7 +187,8 @@ def table(options) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="folder with voc/ and nets/")
+    parser.add_argument("data", type=Path, help="folder with voc/, mots/ and nets/")
+    parser.add_argument("--dataset", default="voc", choices=list(LABELS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 500, 2000])
@@ -194,7 +205,7 @@ def main() -> None:
             for step in (prepare, calibrate, evaluate):
                 if step.__name__ in options.steps:
                     step(options, net, size)
-        if "densecrf" in options.steps:
+        if "densecrf" in options.steps and options.dataset == "voc":
             densecrf(options, net)
     if "table" in options.steps:
         table(options)

@@ -14,6 +14,7 @@ KINDS = [
     ("residual", "partial"),
     ("residual", "completed"),
     ("residual", "relaxed"),
+    ("residual", "expected"),
 ]
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
 
@@ -39,12 +39,20 @@ class Completion(NamedTuple):
     default: IntArray  # [N]
     labels: IntArray  # [N]; z
     matches: IntArray  # [C]; members of z with clique_label
+    beliefs: FloatArray  # [N, L]; softmax(−unary), what an unlabeled node may become; or [0, L]
 
 
-def new_completion(arrays: Arrays, default: IntArray) -> Completion:
-    """The completion of the empty labeling by `default` [N]."""
+def new_completion(arrays: Arrays, default: IntArray, *, beliefs: bool = True) -> Completion:
+    """The completion of the empty labeling by `default` [N]; `beliefs` are for expected costs."""
     fixed = np.array(default, np.int64)
-    completion = Completion(fixed, fixed.copy(), np.zeros(len(arrays.clique_kind), np.int64))
+    unary = arrays.unary if beliefs else arrays.unary[:0]
+    raised = np.exp(unary.min(axis=1, keepdims=True) - unary)
+    completion = Completion(
+        fixed,
+        fixed.copy(),
+        np.zeros(len(arrays.clique_kind), np.int64),
+        raised / raised.sum(axis=1, keepdims=True),
+    )
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion
 

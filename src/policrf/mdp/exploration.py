@@ -23,7 +23,6 @@ from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
-from policrf.crf.features import entropy, unary_distribution
 from policrf.crf.model import CRF
 from policrf.mdp.graph import Graph
 from policrf.mdp.random import Generator, below, uniform
@@ -54,6 +53,8 @@ class Explorer(NamedTuple):
 
 def new_explorer(crf: CRF) -> Explorer:
     """For one CRF; call `start_exploring` before each episode."""
+    from policrf.crf.features import entropy, unary_distribution  # brings scipy along
+
     n_nodes = crf.n_nodes
     return Explorer(
         np.zeros(n_nodes, np.int64),

@@ -43,7 +43,7 @@ class Episode:
         self.crf = crf
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
         self.state = new_state(crf.arrays)
-        self.completion = new_completion(crf.arrays, chosen)
+        self.completion = new_completion(crf.arrays, chosen, beliefs=False)
         self.ties = ties
         self.order: list[int] = []
         self._totals: list[tuple[float, int]] = []

@@ -3,7 +3,13 @@
 c_i(l) is the energy of node i's terms with label l, up to a constant that all labels share, given
     partial     the nodes labeled so far: a clique counts once all its other members are labeled;
     completed   the labeling completed by the default labels (`mdp.completion`);
-    relaxed     the same, with quotas (HOP2) relaxed to hinges.
+    relaxed     the same, with quotas (HOP2) relaxed to hinges;
+    expected    as relaxed, but a neighbour that is not labeled yet counts for every label by its
+                unary distribution: w_ij (1 − p_j(l)), the pairwise term it may be expected to give.
+
+Untrained, the policy labels the node whose best label leads by most. With partial costs that is
+highest confidence first as it is usually meant; expected costs start from much lower energies,
+since a node in doubt waits for neighbours that will know, and quotas are heard from the start.
 On completed costs, labeling a node with its cheapest label never raises the energy of the completed
 labeling, since the default label is one of the choices: untrained, the policy ends at or below the
 energy of the default labels.
@@ -23,7 +29,7 @@ from policrf.crf.energy import State, add_custom_costs, add_table_costs
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, relaxed_support
 from policrf.mdp.graph import Float32Array
-from policrf.policy.net import PARTIAL, RELAXED
+from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.spec import AGREE_INPUT, DEFAULT_INPUT, MARGIN_INPUT, SUPPORT_INPUT
 
 LEVELS = 8
@@ -46,7 +52,7 @@ def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others
     if a.clique_kind[c] == AGREE:
         return float(weight * (min(others + 1, size - others - 1) - min(others, size - others)))
     quota = a.clique_count[c]
-    if mode != RELAXED:
+    if mode == COMPLETED:
         return -weight if others + 1 == quota else 0.0
     if labeled - matched + 1 <= size - quota and matched + 1 < quota:
         return -weight / quota if others < quota else 0.0  # either label leaves the quota open
@@ -111,9 +117,12 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
         out[label] = a.unary[i, label]
     labels = s.labels if mode == PARTIAL else z.labels
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
-        y = labels[a.adj_node[k]]
-        if y >= 0:
-            out[y] -= a.adj_weight[k]
+        j = a.adj_node[k]
+        if mode == EXPECTED and s.labels[j] < 0:
+            for label in range(len(out)):
+                out[label] -= a.adj_weight[k] * z.beliefs[j, label]
+        elif labels[j] >= 0:
+            out[labels[j]] -= a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         kind = a.clique_kind[c]

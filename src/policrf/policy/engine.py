@@ -80,7 +80,7 @@ class Engine:
             build_graph(instance),
             crf.arrays,
             new_state(crf.arrays),
-            new_completion(crf.arrays, chosen),
+            new_completion(crf.arrays, chosen, beliefs=policy.spec.costs == "expected"),
             new_work(net, crf, journal_rows=journal),
         )
         self.parts.work.journal.used[TRACKING] = track or journal > 0

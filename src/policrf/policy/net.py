@@ -16,7 +16,7 @@ from policrf.policy.lanes import padded
 from policrf.policy.spec import COSTS, INPUTS, KINDS, Spec, Weights
 
 PAPER, RESIDUAL = KINDS.index("paper"), KINDS.index("residual")
-PARTIAL, COMPLETED, RELAXED = (COSTS.index(name) for name in ("partial", "completed", "relaxed"))
+PARTIAL, COMPLETED, RELAXED, EXPECTED = range(len(COSTS))
 
 # Entries of Net.sizes: what the policy is, then where each tensor starts in Net.numbers.
 KIND, COST_MODE, SQUASH = 0, 1, 2

@@ -9,10 +9,10 @@ residual  a learned correction of the current conditional costs c_i(l). With the
               score_i(l) = s · φ(m_i(l)) + θ5 μ_i + v · ReLU(A x_i(l) + B μ_i + c)
 
           θ5 and v start at zero, so that untrained it is highest confidence first: label the node
-          whose best label leads by most. x_i(l) tells of label l at node i: φ(m), whether it is the
-          default label, and how far the cliques that want it are filled (`INPUTS`). μ
-          is the paper's embedding with a bias in every layer. φ(m) = m / (1 + |m|) with `squash`,
-          else m.
+          whose best label leads by most, given the costs it looks at. x_i(l) tells of label l at
+          node i: φ(m), whether it is the default label, and how far the cliques that want it are
+          filled (`INPUTS`). μ is the paper's embedding with a bias in every layer. φ(m) is
+          m / (1 + |m|) with `squash`, else m.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from policrf.errors import InvalidOption
 
 KINDS = ("paper", "residual")
-COSTS = ("partial", "completed", "relaxed")
+COSTS = ("partial", "completed", "relaxed", "expected")
 INPUTS = (
     "margin",
     "default",
@@ -58,9 +58,10 @@ class Spec:
     """p, size of a node's embedding."""
     head_width: int = 16
     """Hidden units of the residual kind's correction."""
-    costs: str = "relaxed"
-    """Conditional costs of the residual kind, given the nodes labeled so far ("partial"), those and
-    the default labels of the others ("completed"), or these with quotas as hinges ("relaxed")."""
+    costs: str = "expected"
+    """Conditional costs of the residual kind (`policy.conditional`): given the nodes labeled so far
+    ("partial"), those and the default labels of the others ("completed"), these with quotas as
+    hinges ("relaxed"), or with neighbours not labeled yet as their unaries expect ("expected")."""
     squash: bool = True
     """Whether the residual kind's margins are squashed to (−1, 1)."""
     label_names: tuple[str, ...] = ()

@@ -21,7 +21,17 @@ from policrf.mdp.graph import Float32Array, Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import view_changes
 from policrf.policy.layers import copy_row, send
-from policrf.policy.net import COST_MODE, KIND, PAPER, PARTIAL, RESIDUAL, ROUNDS, WIDTH, Net
+from policrf.policy.net import (
+    COST_MODE,
+    EXPECTED,
+    KIND,
+    PAPER,
+    PARTIAL,
+    RESIDUAL,
+    ROUNDS,
+    WIDTH,
+    Net,
+)
 from policrf.policy.scoring import highest, logits, score_node
 from policrf.policy.work import (
     FIRST_LEAF,
@@ -73,7 +83,7 @@ def reach_energy(
     """
     mark = r.stamp[len(r.stamp) - 1]
     label, old = s.labels[i], z.default[i]
-    if mode == PARTIAL or label != old:
+    if mode == PARTIAL or mode == EXPECTED or label != old:
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
             if r.stamp[j] != mark and s.labels[j] < 0:

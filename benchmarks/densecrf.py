@@ -58,12 +58,14 @@ def work(shared, sample, cache):
     matrix = confusion(truth, distribution.argmax(axis=0), n_labels)
     out = [Result("net", sample.name, height * width, pixels=sparse(matrix))]
     for name, (weight, position, colour) in SETTINGS.items():
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         labels = refine(image, distribution, weight, position, colour)
-        seconds = time.perf_counter() - start
+        spent = {
+            "seconds": time.perf_counter() - start,
+            "cpu_seconds": time.process_time() - cpu,
+        }
         matrix = confusion(truth, labels, n_labels)
-        result = Result(name, sample.name, height * width, seconds=seconds, pixels=sparse(matrix))
-        out.append(result)
+        out.append(Result(name, sample.name, height * width, pixels=sparse(matrix), **spent))
     return out
 
 
@@ -94,8 +96,8 @@ def main() -> None:
     (options.out / "summary.md").write_text(text, encoding="utf-8")
     print(text)
     for name in SETTINGS:
-        seconds = [r.seconds for r in grid.by_solver[name]]
-        print(f"{name}: {np.mean(seconds):.3f} s an image")
+        seconds = np.mean([(r.seconds, r.cpu_seconds) for r in grid.by_solver[name]], axis=0)
+        print(f"{name}: {seconds[0]:.3f} s an image, {seconds[1]:.3f} s of CPU")
 
 
 if __name__ == "__main__":

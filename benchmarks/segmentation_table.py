@@ -1,7 +1,7 @@
 """The segmentation tables: nets, sizes, kinds of energy, solvers, and DenseCRF as a peer on VOC.
 
     python benchmarks/segmentation_table.py ../shared/data --work /tmp/voc --nets half --sizes 250
-    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work /tmp/mots --sizes 2000
+    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work /tmp/mots
 
 Everything is made by the product's own commands, each of which goes on where it was stopped:
 prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.
@@ -134,9 +134,9 @@ def rows_of(options, net, size) -> list[dict]:
         grid.by_solver[solver].sort(key=lambda result: result.name)
         row = grid.row(solver) | {"net": net, "size": size}
         row["solver"], _, row["kind"] = solver.partition(" ")
-        seconds = [result.seconds for result in grid.by_solver[solver]]
+        seconds = [result.cpu_seconds for result in grid.by_solver[solver]]
         if np.isfinite(seconds).all():
-            row["seconds"] = float(np.mean(seconds))
+            row["cpu_seconds"] = float(np.mean(seconds))
         rows.append(row)
     grid.by_solver["net"].sort(key=lambda result: result.name)
     for row in rows:
@@ -154,7 +154,7 @@ def table(options) -> None:
                 rows += rows_of(options, net, size)
     lines = [
         "| net | N asked | nodes | energy | solver | IoU (p) | gain over the net (95 %) "
-        "| frequent | gain | IoU (sp) | energy | gap % | seconds |",
+        "| frequent | gain | IoU (sp) | energy | gap % | CPU s |",
         "|" + " --- |" * 13,
     ]
     for row in rows:
@@ -170,7 +170,7 @@ def table(options) -> None:
             f"{100 * row['superpixels_all']['iou']:.2f}" if "superpixels_all" in row else "–",
             f"{row['energy']:.2f}" if "energy" in row else "–",
             f"{100 * row['gap']:.3f}" if "gap" in row else "–",
-            f"{row['seconds']:.4f}" if "seconds" in row else "–",
+            f"{row['cpu_seconds']:.4f}" if "cpu_seconds" in row else "–",
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     (options.work / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

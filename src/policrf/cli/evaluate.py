@@ -125,7 +125,10 @@ def _write_csv(path: Path, results: list[Result]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     terms = next((list(result.terms) for result in results if result.terms), [])
-    header = ["solver", "name", "nodes", "energy", "lower_bound", "optimal", "seconds", "failed"]
+    header = [
+        "solver", "name", "nodes", "energy", "lower_bound", "optimal", "seconds", "cpu_seconds",
+        "failed",
+    ]  # fmt: skip
     writer.writerow([*header, *terms])
     for result in results:
         plain = [getattr(result, name) for name in header]

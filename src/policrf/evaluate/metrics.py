@@ -84,6 +84,7 @@ class Grid:
             row["energy"] = float(energies.mean())
             row["terms"] = _mean_terms(results)
             row["seconds"] = float(np.mean([result.seconds for result in results]))
+            row["cpu_seconds"] = float(np.mean([result.cpu_seconds for result in results]))
             row["optimal"] = float(np.mean([result.optimal for result in results]))
             row |= self._gap(results)
         return row

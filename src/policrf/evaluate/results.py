@@ -27,6 +27,8 @@ class Result:
     lower_bound: float = -math.inf
     optimal: bool = False
     seconds: float = math.nan
+    cpu_seconds: float = math.nan
+    """Processor time of the solving thread: what other work on the machine does not change."""
     pixels: list[list[int]] | None = None
     """Confusion of pixels as rows (true, predicted, count); None without truth."""
     superpixels: list[list[int]] | None = None
@@ -61,8 +63,8 @@ def to_line(result: Result) -> str:
 def from_line(line: str) -> Result:
     """What `to_line` wrote."""
     values = json.loads(line)
-    values["energy"] = math.nan if values["energy"] is None else values["energy"]
-    values["seconds"] = math.nan if values["seconds"] is None else values["seconds"]
+    for name in ("energy", "seconds", "cpu_seconds"):
+        values[name] = math.nan if values[name] is None else values[name]
     values["lower_bound"] = -math.inf if values["lower_bound"] is None else values["lower_bound"]
     return Result(**values)
 

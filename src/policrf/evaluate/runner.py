@@ -142,10 +142,12 @@ def judged(
 ) -> Result:
     """Solve an instance and hold the labeling against the truth."""
     n_nodes = instance.crf.n_nodes
+    start = time.thread_time()
     try:
         solution = solve(instance, spec.name, seconds=seconds, seed=seed, **spec.options)
     except UnsupportedPotential as error:
         return Result(spec.text, name, n_nodes, failed=str(error))
+    cpu_seconds = time.thread_time() - start
     pixels = superpixels = None
     if instance.truth is not None:
         pixels = sparse(pixel_confusion(instance.truth, solution.labels))
@@ -159,6 +161,7 @@ def judged(
         solution.lower_bound,
         solution.optimal,
         solution.seconds,
+        cpu_seconds,
         pixels,
         superpixels,
     )

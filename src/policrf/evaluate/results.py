@@ -64,7 +64,7 @@ def from_line(line: str) -> Result:
     """What `to_line` wrote."""
     values = json.loads(line)
     for name in ("energy", "seconds", "cpu_seconds"):
-        values[name] = math.nan if values[name] is None else values[name]
+        values[name] = math.nan if values.get(name) is None else values[name]
     values["lower_bound"] = -math.inf if values["lower_bound"] is None else values["lower_bound"]
     return Result(**values)
 

@@ -109,7 +109,7 @@ def tree_as_dictionary(search):
     while todo:
         state, path = todo.pop()
         actions = {}
-        for k in range(max(0, int(t.count[state]))):
+        for k in range(max(0, int(t.n_actions[state]))):
             action = (int(t.action[state, k, 0]), int(t.action[state, k, 1]))
             actions[action] = (
                 int(t.taken[state, k]),

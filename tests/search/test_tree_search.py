@@ -28,6 +28,7 @@ def hcf(instance, **fields):
 
 
 def search_of(instance, seed=0, policy=None, **options):
+    options = {"stop_early": False} | options
     return TreeSearch(policy or hcf(instance), instance, SearchOptions(**options), seed=seed)
 
 
@@ -61,7 +62,9 @@ def test_golden_tree(name):
 def test_statistics_are_those_of_the_plain_search(seed, encourage):
     instance = tiny_instance(seed, n_nodes=5, groups=("potts", "hop1", "hop2"), forbidden=0.15)
     policy = hcf(instance, seed=seed, kind=("paper", "residual")[seed % 2])
-    options = SearchOptions(simulations=12, depth=3, candidates=0, encourage=encourage)
+    options = SearchOptions(
+        simulations=12, depth=3, candidates=0, encourage=encourage, stop_early=False
+    )
     search = TreeSearch(policy, instance, options, seed=seed)
     plain = PlainSearch(policy, instance, options, new_generator(0))
     plain.generator[:] = search._search.generator
@@ -86,7 +89,7 @@ def test_bounded_candidates_hold_the_best_priors():
     few = TreeSearch(policy, instance, SearchOptions(candidates=5, encourage=False))
     for search in (every, few):
         search.simulate(1)
-    assert few.tree.count[0] == 5
+    assert few.tree.n_actions[0] == 5
     assert few.tree.action[0, :5].tolist() == every.tree.action[0, :5].tolist()
     scores = np.sort(Engine(policy, instance).all_scores().reshape(-1))[::-1]
     assert few.tree.score[0, :5].tolist() == scores[:5].tolist()
@@ -99,7 +102,7 @@ def test_as_many_candidates_as_visits_change_nothing_but_the_normaliser():
     few = search_of(instance, candidates=6, reward="difference", **options)
     for search in (every, few):
         search.simulate()
-    taken = [s.tree.taken[0, : s.tree.count[0]] for s in (every, few)]
+    taken = [s.tree.taken[0, : s.tree.n_actions[0]] for s in (every, few)]
     assert taken[0][:6].tolist() == taken[1].tolist()
     assert taken[0][6:].sum() == 0
 

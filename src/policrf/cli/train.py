@@ -1,8 +1,9 @@
-"""`policrf train dqn|supervised DATA --out runs/NAME`: learn a policy."""
+"""`policrf train dqn|evolve|mcts|supervised DATA --out runs/NAME`: learn a policy."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -122,8 +123,72 @@ class Supervised(Common):
     """Rounds over which the learning rate falls tenfold."""
 
 
+@dataclass(frozen=True)
+class Mcts(Common):
+    """Self-play with tree search: the network learns what the search decides."""
+
+    reward: str = "sign"
+    """sign (the paper's R2), difference (R1) or shaped."""
+    simulations: int = 50
+    """Simulations before every decision."""
+    search_depth: int = 4
+    """Actions a simulation takes at most."""
+    leaf: str = "rewards"
+    """What a simulation is worth: rewards (those it saw) or rollout (the greedy end of it)."""
+    root: str = "puct"
+    """How the root shares out simulations: puct or gumbel."""
+    candidates: int = 6
+    """Actions of the highest prior that a state has in the tree."""
+    encourage: bool = True
+    """Add M1, M2 or M3 when selecting."""
+    temperature: float = 1.0
+    """The prior is a softmax of score / temperature."""
+    start: str = ""
+    """A policy file to start from, such as one learned by dqn."""
+    repeats: int = 10
+    """Episodes a graph, one after the other."""
+    episodes: int = 4
+    """Episodes a round."""
+    updates: int = 32
+    """Gradient steps a round."""
+    batch: int = 32
+    """States in a gradient step."""
+    learning_rate: float = 1e-3
+    """Of Adam, at first."""
+    learning_rate_final: float = 1e-4
+    """Of Adam, after --decay-rounds rounds."""
+    decay_rounds: int = 500
+    """Rounds over which the learning rate falls."""
+    capacity: int = 20_000
+    """States in the replay memory."""
+    actors: int = os.cpu_count() or 1
+    """Threads that play."""
+
+
+@dataclass(frozen=True)
+class Evolve(Common):
+    """Search over few weights for the lowest energy in the end; starts from a good policy."""
+
+    start: str = ""
+    """The policy to start from: a name or a file; the untrained residual kind if empty."""
+    lower: str = "refined"
+    """What to lower: the energy after local search (refined) or of the labeling (greedy)."""
+    pairs: int = 8
+    """Perturbations a round, each tried with both signs."""
+    instances: int = 16
+    """Training instances that they are tried on."""
+    sigma: float = 0.05
+    """Size of the perturbations."""
+    learning_rate: float = 0.02
+    """Step of every weight a round."""
+    actors: int = 2
+    """Threads."""
+
+
 Config = (
     Annotated[Dqn, tyro.conf.subcommand("dqn")]
+    | Annotated[Evolve, tyro.conf.subcommand("evolve")]
+    | Annotated[Mcts, tyro.conf.subcommand("mcts")]
     | Annotated[Supervised, tyro.conf.subcommand("supervised")]
 )
 
@@ -132,11 +197,13 @@ _CONFIG = "config.json"
 _LIMITS = ("rounds", "seconds", "resume", "json", "out")
 
 
-def run(config: Dqn | Supervised) -> None:
+def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
     """Train, showing progress; everything of note is in the folder."""
     from policrf.learn.loop import Schedule
+    from policrf.learn.mcts import train_mcts
     from policrf.learn.sources import load_source
-    from policrf.learn.train import train_dqn, train_supervised
+    from policrf.learn.train import train_dqn, train_evolve, train_supervised
+    from policrf.policy.checkpoint import load_policy
 
     config = _begin(config)
     loaded: dict[str, Any] = {
@@ -158,6 +225,13 @@ def run(config: Dqn | Supervised) -> None:
     }  # fmt: skip
     own = {k: getattr(config, k) for k in config.__dataclass_fields__ if k not in _common_names()}
     train: Callable[..., Any] = train_dqn if isinstance(config, Dqn) else train_supervised
+    if isinstance(config, Evolve):
+        train, own["energy"] = train_evolve, own.pop("lower")
+        own["start"] = load_policy(own["start"]) if own["start"] else None
+        shared["kind"] = "residual"
+    if isinstance(config, Mcts):
+        train = train_mcts
+        own["depth"] = own.pop("search_depth")
     last: dict[str, Any] = {}
     with _progress(config.rounds, config.seconds) as show:
 
@@ -174,7 +248,9 @@ def run(config: Dqn | Supervised) -> None:
         print(f"{config.out}: {shown}")
 
 
-def _begin(config: Dqn | Supervised) -> Dqn | Supervised:
+def _begin(
+    config: Dqn | Evolve | Mcts | Supervised,
+) -> Dqn | Evolve | Mcts | Supervised:
     """What to run, written beside the results; a resumed run's own but for its limits."""
     path = config.out / _CONFIG
     if not config.resume:

@@ -62,7 +62,7 @@ class Corpus:
         self.features: Float32Array = np.concatenate([i.features for i in self.instances])
         self._stamp = np.zeros(len(self.features), np.int64)
         self._row = np.zeros(len(self.features), np.int64)
-        self._clock = 0
+        self._clock = 1
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -78,10 +78,11 @@ class Corpus:
         room = int(len(nodes) * (2 + degree) ** max(1, rounds - 1)) + 64
         while True:
             out = _room_for(room, rounds)
+            fresh = self._clock  # no mark of an earlier call, whatever its size, is used again
             self._clock += len(nodes)
             if gather(
                 self.ptr, self.node, self.starts, chosen, nodes, labels,
-                self._stamp, self._row, self._clock, *out,
+                self._stamp, self._row, fresh, *out,
             ):  # fmt: skip
                 break
             room *= 2

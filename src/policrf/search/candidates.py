@@ -81,13 +81,13 @@ def next_best(t: Tournament, frontier: IntArray, count: int) -> tuple[int, int]:
 @leaf
 def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: float) -> None:
     """Put an action in its place among at most `most`, ordered by score, earlier ones first."""
-    k = t.count[state]
+    k = t.n_actions[state]
     if k == most:
         k -= 1
         if t.score[state, k] >= score:
             return
     else:
-        t.count[state] += 1
+        t.n_actions[state] += 1
     while k > 0 and t.score[state, k - 1] < score:
         t.score[state, k] = t.score[state, k - 1]
         t.action[state, k, NODE] = t.action[state, k - 1, NODE]
@@ -120,9 +120,9 @@ def set_bonuses(g: Graph, a: Arrays, s: State, q: Search, state: int, most: int)
     The score of an action that is added is left open (NaN).
     """
     t, e = q.tree, q.explorer
-    present, found, asked, favourite = t.count[state], 0, -1, -1
+    present, found, asked, favourite = t.n_actions[state], 0, -1, -1
     k = 0
-    while k < t.count[state]:
+    while k < t.n_actions[state]:
         i, label = t.action[state, k, NODE], t.action[state, k, LABEL]
         if i != asked:
             asked = i
@@ -140,7 +140,7 @@ def set_bonuses(g: Graph, a: Arrays, s: State, q: Search, state: int, most: int)
 @leaf
 def set_priors(t: Tree, state: int, temperature: float) -> None:
     """π_θ(a|s) = softmax(score / temperature) over the state's actions."""
-    count = t.count[state]
+    count = t.n_actions[state]
     highest = -np.inf
     for k in range(count):
         highest = max(highest, t.score[state, k])
@@ -158,26 +158,26 @@ def expand(
 ) -> None:
     """Give a state its actions; the engine stands there."""
     t, most = q.tree, q.settings[CANDIDATES]
-    t.count[state] = 0
+    t.n_actions[state] = 0
     q.frontier[0] = 1
     open_matches, i, asked = 1, 0, -1
     while True:
         i, open_matches = next_best(w.scores, q.frontier, open_matches)
-        if i < 0 or (t.count[state] == most and w.scores.values[i] <= t.score[state, most - 1]):
+        if i < 0 or (t.n_actions[state] == most and w.scores.values[i] <= t.score[state, most - 1]):
             break
         score_node(n, g, a, s, z, w, i)
         for label in range(w.costs.shape[1]):
-            lowest = t.score[state, most - 1] if t.count[state] == most else -np.inf
+            lowest = t.score[state, most - 1] if t.n_actions[state] == most else -np.inf
             if w.costs[2, label] > lowest:
                 insert_best(t, state, most, i, label, w.costs[2, label])
-    for k in range(t.count[state]):
+    for k in range(t.n_actions[state]):
         start_edge(t, state, k)
     if q.settings[ENCOURAGED]:
         few = (most + 1) // 2
         favoured_nodes(w.best, w.scores, q, q.explorer.adjacency, state, few)
         favoured_nodes(w.best, w.scores, q, q.explorer.certainty, state, few)
         set_bonuses(g, a, s, q, state, few)
-        for k in range(t.count[state]):  # scores of the labels that M3 has added
+        for k in range(t.n_actions[state]):  # scores of the labels that M3 has added
             if np.isnan(t.score[state, k]):
                 i = t.action[state, k, NODE]
                 if i != asked:

@@ -44,6 +44,7 @@ from policrf.search.tree import (
     UNEXPANDED,
     Tree,
     add_state,
+    find_edge,
     keep_subtree,
     most_taken,
     note_value,
@@ -52,8 +53,10 @@ from policrf.search.walk import (
     BEST_ENERGY,
     DEPTH,
     ENGINE_AT,
+    FOLLOW,
     GUMBEL_SCALE,
     LEAF,
+    PLAN_AT,
     ROOT,
     SIMULATIONS,
     STATE_AT,
@@ -72,6 +75,8 @@ BEST, NONE = -1, -2  # what `run` takes as an edge
 def back_up(t: Tree, states: IntArray, edges: IntArray, depth: int, outcome: float) -> None:
     """Add the values of a simulation of `depth` steps; `outcome` is its rollout's, or NaN."""
     total = 0.0
+    if states[depth] >= 0:
+        t.visits[states[depth]] += 1
     for k in range(depth - 1, -1, -1):
         state, edge = states[k], edges[k]
         value = outcome
@@ -90,7 +95,7 @@ def back_up(t: Tree, states: IntArray, edges: IntArray, depth: int, outcome: flo
 def settled(t: Tree, remaining: int) -> bool:
     """Whether `remaining` further simulations cannot change which action is taken most."""
     first, second = 0, 0
-    for k in range(t.count[0]):
+    for k in range(t.n_actions[0]):
         taken = t.taken[0, k]
         if taken > first:
             first, second = taken, first
@@ -103,67 +108,59 @@ def settled(t: Tree, remaining: int) -> bool:
 def begin_decision(q: Search) -> None:
     """Gumbel selection draws its noise; the root has its actions already."""
     draw_noise(q.numbers[GUMBEL_SCALE], q.generator, q.noise)
-    for k in range(q.tree.count[0]):
+    for k in range(q.tree.n_actions[0]):
         q.before[k] = q.tree.taken[0, k]
 
 
 @leaf
-def keep_best(labels: IntArray, energy: float, q: Search) -> None:
-    """Remember the labeling of a rollout if it is the best so far."""
+def keep_best(labels: IntArray, energy: float, q: Search, left: int) -> None:
+    """Remember a rollout if it is the best so far: its labeling, and its last `left` nodes."""
     if energy < q.numbers[BEST_ENERGY]:
         q.numbers[BEST_ENERGY] = energy
+        q.counters[PLAN_AT] = 0
         for i in range(len(labels)):
             q.best_labels[i] = labels[i]
+        for t in range(left):
+            q.plan[t] = q.trial[t]
 
 
 @leaf
-def simulate(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, left: int
-) -> None:
-    """One simulation, with `left` nodes unlabeled at the root: selection, expansion, backup."""
+def follow_plan(q: Search, i: int, label: int) -> None:
+    """An action was taken for good: the best rollout is left (−1) unless it was its next one."""
+    at = q.counters[PLAN_AT]
+    if at >= 0 and q.plan[at] == i and q.best_labels[i] == label:
+        q.counters[PLAN_AT] += 1
+    else:
+        q.counters[PLAN_AT] = -1
+
+
+@leaf
+def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
+    """Go on selecting until a state has no actions yet, or `limit` is reached; returns the depth.
+
+    No engine is needed: what the tree does not know is the reward of an action not taken before.
+    """
     t = q.tree
-    limit, rollouts = min(q.settings[DEPTH], left), q.settings[LEAF] == ROLLOUT_LEAF
-    state, depth = 0, 0
-    q.states[0] = 0
-    while depth < limit:
-        if t.count[state] == UNEXPANDED:
-            if rollouts and depth > 0 and t.visits[state] == 0:
-                break
-            move_engine(n, g, a, s, z, w, q, depth)
-            expand(n, g, a, s, z, w, q, state)
+    state = q.states[depth]
+    while depth < limit and t.n_actions[state] != UNEXPANDED:
         if depth == 0 and q.counters[SIMULATIONS] == 0 and q.settings[ROOT] == GUMBEL_ROOT:
             begin_decision(q)
         t.visits[state] += 1
         k = select(q, state, depth)
-        q.edges[depth] = k
         i, label = t.action[state, k, NODE], t.action[state, k, LABEL]
+        q.edges[depth] = k
         q.path[depth, NODE], q.path[depth, LABEL] = i, label
         if np.isnan(t.reward[state, k]):
             move_state(a, q, depth)
             t.reward[state, k] = reward_of(a, q, i, label)
         depth += 1
-        if t.child[state, k] < 0 and depth < limit:
-            if t.used[0] == len(t.visits):
-                limit = depth  # no room: the simulation ends here
-            else:
-                t.child[state, k] = add_state(t, t.taken[state, k])
+        if t.child[state, k] < 0 and depth < limit and t.used[0] < len(t.visits):
+            t.child[state, k] = add_state(t, t.taken[state, k])
         state = t.child[state, k]
         q.states[depth] = state
-    if state > 0:
-        t.visits[state] += 1
-    outcome = np.nan
-    if rollouts:
-        move_engine(n, g, a, s, z, w, q, depth)
-        for _ in range(left - depth):
-            i = champion(w.scores)
-            step(n, g, a, s, z, w, i, w.best[i])
-        energy = np.inf if s.forbidden[0] else s.total[0]
-        keep_best(s.labels, energy, q)
-        for _ in range(left - depth):
-            undo(n, g, a, s, z, w)
-        outcome = -energy
-    back_up(t, q.states, q.edges, depth, outcome)
-    q.counters[SIMULATIONS] += 1
+        if state < 0:
+            break
+    return depth
 
 
 @leaf
@@ -173,7 +170,7 @@ def tree_policy(q: Search, out: FloatArray) -> int:
     N(a|s) / Σ N(a|s); with Gumbel selection a softmax of score + σ(value).
     """
     t = q.tree
-    count = t.count[0]
+    count = t.n_actions[0]
     total = 0.0
     if q.settings[ROOT] == GUMBEL_ROOT:
         highest, most, unknown = -np.inf, most_visits(t), root_value(t)
@@ -194,7 +191,13 @@ def tree_policy(q: Search, out: FloatArray) -> int:
 
 @leaf
 def best_edge(q: Search) -> int:
-    """What is decided when labeling: argmax π_MCTS."""
+    """What is decided when labeling: argmax π_MCTS, or the next action of the best rollout."""
+    at = q.counters[PLAN_AT]
+    if q.settings[FOLLOW] and q.numbers[BEST_ENERGY] < np.inf and at >= 0:
+        i = q.plan[at]
+        edge = find_edge(q.tree, 0, i, q.best_labels[i])
+        if edge >= 0:
+            return edge
     if q.settings[ROOT] == GUMBEL_ROOT:
         return decide_gumbel(q)
     return most_taken(q.tree, 0)
@@ -221,16 +224,39 @@ def run(
     """`count` simulations and an action taken for good, `stop` − `start` times; noted in arrays.
 
     `goal` is how many simulations a decision has in all. The action is slot `edge` of the root, or
-    the best (BEST), or none is taken (NONE). This one kernel is the only way in: numba compiles all
-    of the engine again for each that calls it.
+    the best (BEST), or none is taken (NONE). One kernel does it all: numba compiles the engine
+    again for each that calls it.
     """
     t = q.tree
-    early = q.settings[STOP_EARLY] != 0
+    early, rollouts = q.settings[STOP_EARLY] != 0, q.settings[LEAF] == ROLLOUT_LEAF
     for at in range(start, stop):
+        left = len(order) - at
+        limit = min(q.settings[DEPTH], left)
         for _ in range(count):
             if early and settled(t, goal - q.counters[SIMULATIONS]):
                 break
-            simulate(n, g, a, s, z, w, q, len(order) - at)
+            depth = descend(a, q, 0, limit)
+            while depth < limit and q.states[depth] >= 0:
+                if rollouts and depth > 0 and t.visits[q.states[depth]] == 0:
+                    break
+                move_engine(n, g, a, s, z, w, q, depth)
+                expand(n, g, a, s, z, w, q, q.states[depth])
+                depth = descend(a, q, depth, limit)
+            outcome = np.nan
+            if rollouts:
+                move_engine(n, g, a, s, z, w, q, depth)
+                for k in range(left):
+                    if k < depth:
+                        q.trial[k] = q.path[k, NODE]
+                    else:
+                        q.trial[k] = champion(w.scores)
+                        step(n, g, a, s, z, w, q.trial[k], w.best[q.trial[k]])
+                outcome = -np.inf if s.forbidden[0] else -s.total[0]
+                keep_best(s.labels, -outcome, q, left)
+                for _ in range(left - depth):
+                    undo(n, g, a, s, z, w)
+            back_up(t, q.states, q.edges, depth, outcome)
+            q.counters[SIMULATIONS] += 1
         if edge == NONE:
             return
         chosen = best_edge(q) if edge == BEST else edge
@@ -238,6 +264,7 @@ def run(
         q.path[0, NODE], q.path[0, LABEL] = order[at], labels[at]
         move_engine(n, g, a, s, z, w, q, 1)
         move_state(a, q, 1)
+        follow_plan(q, order[at], labels[at])
         q.counters[ENGINE_AT] = q.counters[STATE_AT] = q.counters[SIMULATIONS] = 0
         w.journal.used[STEPS] = w.journal.used[ROWS] = w.journal.used[LEAVES] = 0
         keep_subtree(t, chosen)

@@ -60,8 +60,11 @@ class SearchOptions:
     """The prior is a softmax of score / temperature."""
     gumbel_scale: float = 0.0
     """Scale of the noise of "gumbel": 1 to learn, 0 to decide."""
-    stop_early: bool = False
-    """End a decision once the simulations left cannot change it."""
+    stop_early: bool = True
+    """End a decision once the simulations left cannot change which action is taken most."""
+    follow: bool = True
+    """With rollouts: decide the next action of the best one so far, and search on around it,
+    instead of the action taken most."""
     ties: bool = False
     """Whether `sign` rewards a label that shares the lowest energy."""
 
@@ -166,7 +169,7 @@ class TreeSearch:
         simulations = self.options.simulations
         each = simulations * self._steps_a_simulation()
         if each > WORK_A_CALL:
-            self.simulate()
+            self.simulate(simulations)
             self.commit()
             return
         count = min(most, self.remaining, max(1, WORK_A_CALL // each))
@@ -213,15 +216,17 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
     new = 1 if options.leaf == LEAVES[ROLLOUT_LEAF] else max(1, depth - 1)
     n_states = 2 + options.simulations * new * depth
     root = ROOTS.index(options.root)
+    follow = options.follow and options.leaf == LEAVES[ROLLOUT_LEAF]
+    early = options.stop_early and root != GUMBEL_ROOT and not follow
     settings = [
         depth, reward_column(options.reward), LEAVES.index(options.leaf), root, candidates,
-        options.encourage, options.ties, options.stop_early and root != GUMBEL_ROOT,
+        options.encourage, options.ties, early, follow,
     ]  # fmt: skip
     numbers = [options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf]
     return Search(
         np.array(settings, np.int64),
         np.array(numbers, np.float64),
-        np.zeros(5, np.int64),
+        np.zeros(6, np.int64),
         new_tree(n_states, slots),
         new_explorer(crf),
         new_state(arrays),
@@ -237,5 +242,7 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
         np.zeros(slots),
         np.zeros(slots, np.int64),
         halving_schedule(min(slots, max(2, candidates)), options.simulations),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
         np.zeros(n_nodes, np.int64),
     )

@@ -52,7 +52,7 @@ def select_puct(q: Search, state: int) -> int:
     if q.settings[REWARD] != SIGN or q.settings[LEAF] != REWARDS_LEAF:
         low, width = t.bounds[LOW], t.bounds[HIGH] - t.bounds[LOW]
     best, highest = 0, -np.inf
-    for k in range(t.count[state]):
+    for k in range(t.n_actions[state]):
         taken = t.taken[state, k]
         u = factor * t.prior[state, k] / (1 + taken)
         if taken > 0 and width > 0:
@@ -101,7 +101,7 @@ def improved(t: Tree, k: int, temperature: float, most: int, unknown: float) -> 
 def most_visits(t: Tree) -> int:
     """max N(a|root)."""
     most = 0
-    for k in range(t.count[0]):
+    for k in range(t.n_actions[0]):
         most = max(most, t.taken[0, k])
     return most
 
@@ -110,7 +110,7 @@ def most_visits(t: Tree) -> int:
 def root_value(t: Tree) -> float:
     """The mean of what the root's actions led to."""
     total, taken = 0.0, 0
-    for k in range(t.count[0]):
+    for k in range(t.n_actions[0]):
         total += t.total[0, k]
         taken += t.taken[0, k]
     return scaled(t, total / taken) if taken else 0.0
@@ -123,7 +123,7 @@ def select_gumbel(q: Search) -> int:
     wanted = q.schedule[min(q.counters[SIMULATIONS], len(q.schedule) - 1)]
     most, unknown = most_visits(t), root_value(t)
     best, fewest, highest = -1, 0, -np.inf
-    for k in range(t.count[0]):
+    for k in range(t.n_actions[0]):
         taken = t.taken[0, k] - q.before[k]
         if taken < t.taken[0, fewest] - q.before[fewest]:
             fewest = k
@@ -140,7 +140,7 @@ def decide_gumbel(q: Search) -> int:
     t, temperature = q.tree, q.numbers[TEMPERATURE]
     visits, unknown = most_visits(t), root_value(t)
     best, most, highest = 0, -1, -np.inf
-    for k in range(t.count[0]):
+    for k in range(t.n_actions[0]):
         taken = t.taken[0, k] - q.before[k]
         score = q.noise[k] + improved(t, k, temperature, visits, unknown)
         if taken > most or (taken == most and score > highest):

@@ -1,8 +1,8 @@
 """The statistics tree in arrays (appendix B2): N(s), N(a|s) and r̃(s, a), no objects, no recursion.
 
-State 0 is the root; a state's actions are the first `count` of its S slots. A state has a higher
-number than its parent, so one pass in order of the numbers finds a subtree, and keeping a subtree
-(the chosen child becomes the root) moves every state to a lower number, in place.
+State 0 is the root; a state's actions are the first `n_actions` of its S slots. A state has a
+higher number than its parent, so one pass in order of the numbers finds a subtree, and keeping a
+subtree (the chosen child becomes the root) moves every state to a lower number, in place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policrf.crf.checks import FloatArray, IntArray
 
 NODE, LABEL = 0, 1  # columns of Tree.action
 LOW, HIGH = 0, 1  # entries of Tree.bounds
-UNEXPANDED = -1  # in Tree.count
+UNEXPANDED = -1  # in Tree.n_actions
 
 
 class Tree(NamedTuple):
@@ -25,7 +25,7 @@ class Tree(NamedTuple):
     used: IntArray  # [1]; states in the tree
     bounds: FloatArray  # [2]; lowest and highest value that was backed up below the root
     visits: IntArray  # [M]; N(s), how often the state was reached
-    count: IntArray  # [M]; its actions, or UNEXPANDED
+    n_actions: IntArray  # [M]; its actions, or UNEXPANDED
     action: IntArray  # [M, S, 2]; node and label
     score: FloatArray  # [M, S]; the policy's
     prior: FloatArray  # [M, S]; π_θ(a|s), a softmax over the actions in the tree
@@ -73,15 +73,15 @@ def add_state(t: Tree, visits: int) -> int:
     state = t.used[0]
     t.used[0] += 1
     t.visits[state] = visits
-    t.count[state] = UNEXPANDED
+    t.n_actions[state] = UNEXPANDED
     return int(state)
 
 
 @leaf
 def add_edge(t: Tree, state: int, node: int, label: int, score: float) -> None:
     """A further action of a state, not taken yet."""
-    k = t.count[state]
-    t.count[state] += 1
+    k = t.n_actions[state]
+    t.n_actions[state] += 1
     t.action[state, k, NODE], t.action[state, k, LABEL] = node, label
     t.score[state, k] = score
     start_edge(t, state, k)
@@ -99,7 +99,7 @@ def start_edge(t: Tree, state: int, k: int) -> None:
 @leaf
 def find_edge(t: Tree, state: int, node: int, label: int) -> int:
     """The slot of an action; −1 if the state does not have it."""
-    for k in range(t.count[state]):
+    for k in range(t.n_actions[state]):
         if t.action[state, k, NODE] == node and t.action[state, k, LABEL] == label:
             return k
     return -1
@@ -131,7 +131,7 @@ def mean_value(t: Tree, state: int, k: int) -> float:
 def most_taken(t: Tree, state: int) -> int:
     """argmax π_MCTS; among equals the higher mean value, then the earlier slot."""
     best = 0
-    for k in range(1, t.count[state]):
+    for k in range(1, t.n_actions[state]):
         more = t.taken[state, k] - t.taken[state, best]
         if more > 0 or (more == 0 and mean_value(t, state, k) > mean_value(t, state, best)):
             best = k
@@ -157,15 +157,15 @@ def keep_subtree(t: Tree, edge: int) -> None:
         to = t.used[0]
         t.used[0] += 1
         t.place[state] = to
-        t.visits[to], t.count[to] = t.visits[state], t.count[state]
-        for k in range(t.count[state]):
+        t.visits[to], t.n_actions[to] = t.visits[state], t.n_actions[state]
+        for k in range(t.n_actions[state]):
             if t.child[state, k] >= 0:
                 t.place[t.child[state, k]] = 0  # its own place when its turn comes
             copy_edge(t, state, to, k)
             if t.taken[to, k]:
                 note_value(t, mean_value(t, to, k))
     for state in range(t.used[0]):
-        for k in range(t.count[state]):
+        for k in range(t.n_actions[state]):
             if t.child[state, k] >= 0:
                 t.child[state, k] = t.place[t.child[state, k]]
 

@@ -27,19 +27,19 @@ from policrf.policy.work import Work
 from policrf.search.tree import LABEL, NODE, Tree
 
 # Entries of Search.settings.
-DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY = 0, 1, 2, 3, 4, 5, 6, 7
+DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY, FOLLOW = range(9)
 # Entries of Search.numbers.
 EXPLORATION, TEMPERATURE, GUMBEL_SCALE, CERTAINTY, BEST_ENERGY = 0, 1, 2, 3, 4
 # Entries of Search.counters.
-SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED = 0, 1, 2, 3, 4
+SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED, PLAN_AT = 0, 1, 2, 3, 4, 5
 
 
 class Search(NamedTuple):
     """D = depth limit, S slots, N nodes, L labels. Mutable."""
 
-    settings: IntArray  # [8]
+    settings: IntArray  # [9]
     numbers: FloatArray  # [5]; CERTAINTY is Σ exp(−S_j) over the nodes unlabeled at the engine
-    counters: IntArray  # [5]; simulations of this decision; how far engine and energy are along
+    counters: IntArray  # [6]; simulations of this decision; how far engine and energy are along
     tree: Tree
     explorer: Explorer  # follows the engine
     state: State  # follows the path on its own, for rewards
@@ -56,6 +56,8 @@ class Search(NamedTuple):
     before: IntArray  # [S]; N(a|root) when the decision began
     schedule: IntArray  # [n_sim]; `selection.halving_schedule`
     best_labels: IntArray  # [N]; of the best rollout so far
+    plan: IntArray  # [N]; its nodes in order, from entry PLAN_AT on those after the root
+    trial: IntArray  # [N]; the nodes of the rollout under way
 
 
 @leaf
@@ -121,5 +123,5 @@ def reward_of(a: Arrays, q: Search, i: int, label: int) -> float:
         return -completed_change(a, q.state, q.completion, i, label)
     label_costs(a, q.state, i, q.costs)
     if reward == DIFFERENCE:
-        return -q.costs[label]
+        return float(-q.costs[label])
     return 1.0 if is_lowest(q.costs, label, q.settings[TIES] != 0) else -1.0

@@ -103,8 +103,10 @@ def main(config: Config) -> None:
     figure.tight_layout()
     config.out.mkdir(parents=True, exist_ok=True)
     figure.savefig(config.out / "rewards.png", dpi=110)
+    # Between colons a letter is a picture to rich.
+    name = config.data.replace(":", " ")
     columns = ("energy", "reward", "good actions", "wrong actions", "wrong earns more than good, %")
-    table = Table(f"Rewards of good and wrong actions, {config.data}", columns, tuple(rows))
+    table = Table(f"Rewards of good and wrong actions, {name}", columns, tuple(rows))
     table.show()
     write_tables(config.out, "rewards", [table], config)
 

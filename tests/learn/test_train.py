@@ -7,7 +7,7 @@ import policrf as pc
 from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
 from policrf.learn.dqn import DQN
 from policrf.learn.sources import load_source, split
-from policrf.learn.train import train_dqn, train_supervised
+from policrf.learn.train import train_dqn, train_evolve, train_supervised
 from policrf.learn.validate import validate
 
 SCENES = [pc.make_scene(25, "A", seed=seed) for seed in range(24)]
@@ -18,6 +18,7 @@ QUICK = {"validate_rounds": 4, "episodes": 2, "updates": 6, "batch": 16, "capaci
     "options",
     [
         {"target": "reward"},
+        {"target": "reward", "backup": "taken"},
         {"target": "reward", "reward": "shaped", "kind": "residual"},
         {"target": "reward", "backup": "taken", "discount": 0.9, "ahead": 2, "kind": "residual"},
         {
@@ -52,7 +53,7 @@ def test_a_resumed_run_ends_where_an_unbroken_one_does(tmp_path):
     lines = [
         json.loads(line) for line in (tmp_path / "parts" / "log.jsonl").read_text().splitlines()
     ]
-    assert [line["round"] for line in lines] == [4, 8]
+    assert [line["round"] for line in lines] == [0, 4, 8]
     assert {"loss", "energy", "iou", "reward", "episodes", "updates"} <= set(lines[-1])
 
 
@@ -76,6 +77,18 @@ def test_the_supervised_baseline_learns_and_pays_no_heed_to_given_labels():
     bare = [pc.Instance(s.crf, s.features, s.edges, s.edge_weights) for s in SCENES[:3]]
     with pytest.raises(InvalidInstance, match="truth"):
         train_supervised(bare, rounds=1)
+
+
+def test_search_over_weights_is_repeatable_and_moves_what_it_may():
+    options = {"rounds": 3, "validate_rounds": 3, "pairs": 2, "instances": 4, "energy": "greedy"}
+    start = train_dqn(SCENES[:8], kind="residual", rounds=1, network={"width": 8}, **QUICK)
+    one, two = (train_evolve(SCENES[:8], start=start, select="iou", **options) for _ in range(2))
+    for name, array in one.weights.items():
+        np.testing.assert_array_equal(array, two.weights[name])
+        if name not in ("head_out", "scale"):
+            np.testing.assert_array_equal(array, start.weights[name])
+    with pytest.raises(InvalidOption, match="no tensor"):
+        train_evolve(SCENES[:4], kind="paper", rounds=1)
 
 
 def test_mistakes_in_the_configuration_are_named():

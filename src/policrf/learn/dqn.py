@@ -31,6 +31,7 @@ from policrf.learn.targets import (
     BACKUPS,
     TARGETS,
     BestKnown,
+    bootstraps,
     following_states,
     n_values,
     steps_of,
@@ -110,7 +111,7 @@ class DQN:
     @property
     def bootstrap(self) -> bool:
         """Whether targets hold values of later states."""
-        return self.backup == "taken" and self.discount > 0 and self.ahead > 0
+        return bootstraps(self.backup, self.discount, self.ahead)
 
 
 class Played(NamedTuple):

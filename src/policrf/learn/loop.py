@@ -129,6 +129,7 @@ def run_loop(
         else:
             with run.clock.paused():
                 learner.begin(pool)
+            run.validate()
         while not run.finished() and not interrupted:
             learner.round(pool)
             run.after_round()

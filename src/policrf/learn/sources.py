@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+
 from policrf.crf.instance import Instance
 from policrf.crf.io import read_problem
 from policrf.crf.selection import restrict
@@ -92,12 +94,12 @@ def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
 def split(
     instances: Sequence[Instance], share: float, most: int
 ) -> tuple[list[Instance], list[Instance]]:
-    """The training instances, and a part of them that is not trained on, evenly spread."""
+    """The training instances, and a part of them, drawn at random, that is not trained on."""
     count = min(most, int(len(instances) * share))
     if count == 0:
         return list(instances), list(instances)[:most]
-    step = len(instances) / count
-    held = {int(k * step) for k in range(count)}
+    # Drawn, not every k-th: sources of several kinds take turns.
+    held = set(np.random.default_rng(0).permutation(len(instances))[:count].tolist())
     return (
         [instance for k, instance in enumerate(instances) if k not in held],
         [instance for k, instance in enumerate(instances) if k in held],

@@ -27,6 +27,11 @@ TARGETS = ("reward", "hindsight")
 BACKUPS = ("all", "taken")
 
 
+def bootstraps(backup: str, discount: float, ahead: int) -> bool:
+    """Whether targets hold values of later states."""
+    return backup == "taken" and discount > 0 and ahead > 0
+
+
 def n_values(n_labels: int, *, backup: str, residual: bool, bootstrap: bool) -> int:
     """How many numbers `steps_of` keeps with a step."""
     views = n_labels * (1 + len(INPUTS)) if residual else 0
@@ -47,7 +52,9 @@ def steps_of(
     count = len(trail.nodes)
     rewards = trail.rewards / np.float32(scale)
     parts: list[Any] = []
-    actions = np.full((len(keep), ahead + 1 if backup == "taken" and ahead else 0, 2), -1, np.int32)
+    actions = np.full(
+        (len(keep), ahead + 1 if bootstraps(backup, discount, ahead) else 0, 2), -1, np.int32
+    )
     if backup == "all":
         parts.append(rewards[keep])
     else:

@@ -1,4 +1,4 @@
-"""Train a policy from Python: `train_dqn(instances)`, `train_supervised(instances)`.
+"""Train a policy from Python: `train_dqn(instances)`, and the same by other learners.
 
 >>> import policrf as pc
 >>> from policrf.learn.train import train_dqn
@@ -18,6 +18,7 @@ from typing import Any
 from policrf.crf.instance import Instance
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQN, DQNLearner
+from policrf.learn.evolve import Evolve, EvolveLearner
 from policrf.learn.loop import Report, Schedule, run_loop
 from policrf.learn.sources import split
 from policrf.learn.supervised import Supervised, SupervisedLearner
@@ -47,6 +48,32 @@ def train_dqn(
     plan, settings = _settings(config or DQN(), schedule, options)
     return _train(
         instances, DQNLearner, settings, plan, kind, network, validation, out, resume, name, seed,
+        report, about, settings.actors,
+    )  # fmt: skip
+
+
+def train_evolve(
+    instances: Sequence[Instance], config: Evolve | None = None, *,
+    start: Policy | None = None, kind: str = "residual", schedule: Schedule | None = None,
+    network: dict[str, Any] | None = None, validation: Sequence[Instance] = (),
+    out: str | Path | None = None, resume: bool = False, name: str = "evolved", seed: int = 0,
+    report: Report | None = None, about: dict[str, Any] | None = None, **options: Any,
+) -> Policy:  # fmt: skip
+    """Lower the energy that a policy ends with, by search over few of its weights.
+
+    `start` is the policy to begin with; the untrained residual kind if not given.
+    """
+    plan, settings = _settings(config or Evolve(), schedule, options)
+    if start is not None:
+        kind, spec = start.spec.kind, start.spec
+        network = {"rounds": spec.rounds, "width": spec.width, "head_width": spec.head_width}
+        network |= {"costs": spec.costs, "squash": spec.squash}
+
+    def learner_of(settings: Evolve, spec: Spec, corpus: Corpus, seed: int) -> EvolveLearner:
+        return EvolveLearner(settings, spec, corpus, seed, start)
+
+    return _train(
+        instances, learner_of, settings, plan, kind, network, validation, out, resume, name, seed,
         report, about, settings.actors,
     )  # fmt: skip
 

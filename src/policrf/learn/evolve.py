@@ -1,0 +1,153 @@
+"""Policy search on the final energy: evolution strategies (Salimans et al. 2017) on few weights.
+
+    g = 1 / (2 n σ) Σ_k [F(θ + σ ε_k) − F(θ − σ ε_k)] ε_k,      F = −mean of (E − E_0) / |E_0|
+
+E is the energy of the whole greedy labeling, or of what `refine` makes of it, and E_0 what the
+policy reached there before learning: credit from the end of the episode, for every term of the
+energy and for the local search that follows, without any reward in between. An episode costs a
+millisecond or two, so that a few hundred of them are a step; it takes a policy that is good already
+(the residual kind, or a trained one) and few weights: by default what the residual kind's hidden
+units count for, and the margins' scale.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from policrf.crf.checks import FloatArray
+from policrf.errors import InvalidOption
+from policrf.learn.corpus import Corpus
+from policrf.policy.engine import Engine
+from policrf.policy.policy import Policy
+from policrf.policy.spec import Spec, Weights
+from policrf.solvers.refine import refine_labels
+
+ENERGIES = ("refined", "greedy")
+
+
+@dataclass(frozen=True)
+class Evolve:
+    """How the search goes."""
+
+    energy: str = "refined"
+    """What is lowered: the energy after local search ("refined"), or of the labeling itself."""
+    tensors: tuple[str, ...] = ("head_out", "scale")
+    """Which tensors of the policy are searched over."""
+    pairs: int = 8
+    """Perturbations a round, each tried with both signs."""
+    instances: int = 16
+    """Training instances that a round's perturbations are all tried on."""
+    sigma: float = 0.05
+    """Size of the perturbations."""
+    learning_rate: float = 0.02
+    """Step of every weight a round (Adam)."""
+    actors: int = 1
+    """Threads."""
+
+    def __post_init__(self) -> None:
+        if self.energy not in ENERGIES:
+            raise InvalidOption(
+                f"energy is {self.energy!r}; it must be one of {', '.join(ENERGIES)}"
+            )
+        if min(self.pairs, self.instances, self.actors) < 1 or not self.sigma > 0:
+            raise InvalidOption("pairs, instances and actors must be at least 1, sigma above 0")
+
+
+class EvolveLearner:
+    """A vector of weights, a step a round; what `loop.py` drives."""
+
+    def __init__(
+        self, config: Evolve, spec: Spec, corpus: Corpus, seed: int = 0, start: Policy | None = None
+    ) -> None:
+        self.config, self.spec, self.corpus = config, spec, corpus
+        self.weights: Weights = (
+            spec.initial_weights(seed)
+            if start is None
+            else {name: array.copy() for name, array in start.weights.items()}
+        )
+        for name in config.tensors:
+            if name not in self.weights:
+                raise InvalidOption(f"a {spec.kind} policy has no tensor {name!r}")
+        self.vector: FloatArray = np.concatenate(
+            [self.weights[name].ravel() for name in config.tensors]
+        ).astype(np.float64)
+        self.mean, self.square = np.zeros_like(self.vector), np.zeros_like(self.vector)
+        self.generator = np.random.default_rng([seed, 3])
+        self.reference: FloatArray = np.full(len(corpus), np.nan)
+        self.rounds = self.episodes = self.transitions = self.updates = 0
+        self.recent: dict[str, float] = {}
+
+    def policy(self) -> Policy:
+        """The policy as it stands."""
+        return self._policy(self.vector)
+
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """The energies that the policy starts from."""
+        policy = self.policy()
+        energies = pool.map(lambda k: self._energy(policy, k), range(len(self.corpus)))
+        self.reference[:] = list(energies)
+
+    def round(self, pool: ThreadPoolExecutor) -> None:
+        """One step along the estimated gradient."""
+        config = self.config
+        count = min(config.instances, len(self.corpus))
+        chosen = self.generator.choice(len(self.corpus), count, replace=False)
+        noise = self.generator.normal(size=(config.pairs, len(self.vector)))
+        tries = np.concatenate(
+            [self.vector + config.sigma * noise, self.vector - config.sigma * noise]
+        )
+        worth = np.array(list(pool.map(lambda x: self._worth(x, chosen), tries)))
+        difference = worth[: config.pairs] - worth[config.pairs :]
+        spread = max(float(worth.std()), 1e-12)
+        gradient = (difference / spread) @ noise / (2 * config.pairs)
+        self.rounds += 1
+        self.updates += 1
+        self.mean = 0.9 * self.mean + 0.1 * gradient
+        self.square = 0.99 * self.square + 0.01 * gradient**2
+        fair = self.mean / (1 - 0.9**self.rounds)
+        size = np.sqrt(self.square / (1 - 0.99**self.rounds))
+        self.vector = self.vector + config.learning_rate * fair / (size + 1e-8)
+        self.episodes += 2 * config.pairs * count
+        self.recent = {"loss": -100 * float(worth.mean()), "best_try": -100 * float(worth.max())}
+
+    def _worth(self, vector: FloatArray, chosen: Any) -> float:
+        """F in relative units: how far below the starting energies these weights come."""
+        policy = self._policy(vector)
+        energies = np.array([self._energy(policy, int(k)) for k in chosen])
+        reference = self.reference[chosen]
+        return -float(np.mean((energies - reference) / np.maximum(np.abs(reference), 1e-9)))
+
+    def _energy(self, policy: Policy, k: int) -> float:
+        instance = self.corpus.instances[k]
+        labels = Engine(policy, instance).label_all()[0]
+        if self.config.energy == "refined":
+            labels = refine_labels(instance.crf, labels)
+        return instance.crf.energy(labels)
+
+    def _policy(self, vector: FloatArray) -> Policy:
+        weights, at = dict(self.weights), 0
+        for name in self.config.tensors:
+            array = self.weights[name]
+            weights[name] = vector[at : at + array.size].reshape(array.shape).astype(np.float32)
+            at += array.size
+        return Policy(self.spec, weights)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that another process needs to go on."""
+        return {
+            "weights": self.weights,
+            "vectors": [self.vector, self.mean, self.square, self.reference],
+            "generator": self.generator.bit_generator.state,
+            "counters": [self.rounds, self.episodes, self.updates],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What `state` gave."""
+        self.weights = state["weights"]
+        self.vector, self.mean, self.square, self.reference = state["vectors"]
+        self.generator.bit_generator.state = state["generator"]
+        self.rounds, self.episodes, self.updates = state["counters"]

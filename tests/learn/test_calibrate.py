@@ -12,7 +12,7 @@ from vision.builders import prepare_arguments, write_scene_folder
 
 SMALL = Grids(
     alpha=(0.2, 0.8), alpha_contrast=(0.05, 0.2), beta=(0.3, 0.7), sigma_colour=(10.0, math.inf),
-    sigma_feature=(math.inf,), w=(0.0, 0.4), lambda_=(1.0,), C=(2.0,), temperature=(0.03, 0.3),
+    sigma_feature=(math.inf,), w=(0.0, 0.4), lambda_=(1.0,), C=(2.0,), w_support=(), temperature=(0.03, 0.3),
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_the_best_of_every_stage_goes_on(scenes):
     found = calibrate(Prepared(scenes / "prepared"), solver="icm", grids=SMALL)
     best = {}
     for trial in found.trials:
-        best[trial.stage] = max(best.get(trial.stage, 0), trial.iou)
+        best[trial.stage] = max(best.get(trial.stage, 0), found.value(trial))
     assert best["hop1"] >= max(best[f"pairwise {gate}"] for gate in ("below", "above", "contrast"))
     assert best["hop2"] >= best["hop1"]
     assert found.best == {k: v for k, v in best.items() if k != "temperature"}
@@ -42,7 +42,7 @@ def test_the_best_of_every_stage_goes_on(scenes):
     assert set(found.kinds) == {"u", "u+p", "u+p+hop1", "u+p+hop1+hop2"}
     assert found.energy == found.kinds["u+p+hop1+hop2"]
     pairwise = [t for t in found.trials if t.stage.startswith("pairwise")]
-    winner = max(pairwise, key=lambda trial: trial.iou)
+    winner = max(pairwise, key=found.value)
     assert found.kinds["u+p"].gate == winner.energy.gate
     assert found.energy.temperature in SMALL.temperature
 

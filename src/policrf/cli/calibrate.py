@@ -22,7 +22,7 @@ _AXES = {
     "above": ("alpha", "beta"),
     "contrast": ("alpha", "sigma_colour", "sigma_feature"),
     "hop1": ("alpha", "w"),
-    "hop2": ("lambda", "C", "support"),
+    "hop2": ("lambda", "C", "support", "w"),
     "temperature": ("gate", "temperature"),
 }
 
@@ -41,7 +41,7 @@ class Config:
     """Which forms of the pairwise term to try."""
     images: int | None = None
     """Use only so many images, drawn by the seed."""
-    score: Literal["all", "frequent"] = "all"
+    score: Literal["all", "frequent"] = "frequent"
     """Mean IoU over all classes, or over those that occur in at least ten of the images."""
     seed: int = 0
     """Seed of the draw and of the solver."""
@@ -96,7 +96,9 @@ def _write(config: Config, found: Calibration) -> None:
         with atomic_write(config.out.with_suffix(suffix)) as file:
             file.write(text.encode())
     panels = [_heat(found, stage, *_AXES[stage.split()[-1]][:2]) for stage in _stages(found)]
-    heat_figure(config.out.with_suffix(".png"), panels, "pixel IoU on training images")
+    heat_figure(
+        config.out.with_suffix(".png"), panels, f"pixel IoU, {found.score} classes, training images"
+    )
 
 
 def _csv(found: Calibration) -> str:
@@ -114,12 +116,13 @@ def _csv(found: Calibration) -> str:
 def _markdown(found: Calibration) -> str:
     """The best five settings of every stage."""
     lines = [
-        f"{found.images} images, {found.solver}; unary argmax {100 * found.baseline:.2f}", "",
+        f"{found.images} images, {found.solver}, chosen by {found.score} classes; "
+        f"unary argmax {100 * found.baseline:.2f}", "",
         "| stage | weights | IoU (p) | IoU (p) frequent |", "| --- | --- | --- | --- |",
     ]  # fmt: skip
     for stage in _stages(found):
         trials = [trial for trial in found.trials if trial.stage == stage]
-        for trial in sorted(trials, key=lambda trial: -trial.iou)[:5]:
+        for trial in sorted(trials, key=lambda trial: -found.value(trial))[:5]:
             weights = trial.energy.as_dict()
             shown = ", ".join(f"{k} {_short(weights[k])}" for k in _AXES[stage.split()[-1]])
             points = f"{100 * trial.iou:.2f} | {100 * trial.frequent:.2f}"
@@ -142,7 +145,7 @@ def _heat(found: Calibration, stage: str, row: str, column: str) -> Heat:
         if trial.stage == stage:
             weights = trial.energy.as_dict()
             key = weights[row], weights[column]
-            scores[key] = max(scores.get(key, 0.0), 100 * trial.iou)
+            scores[key] = max(scores.get(key, 0.0), 100 * found.value(trial))
     rows, columns = (sorted({key[axis] for key in scores}) for axis in (0, 1))
     values = np.asarray([[scores.get((r, c), np.nan) for c in columns] for r in rows])
     names = [[_short(value) for value in axis] for axis in (rows, columns)]

@@ -1,4 +1,4 @@
-"""Every solver keeps the contract: `policrf.testing.check_solver`, and refuses only what it must."""
+"""Every solver keeps the contract of `policrf.testing.check_solver`, and refuses what it must."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`policrf bench energy|solvers`: the figures of the README and the docs, measured anew."""
+"""`policrf bench energy|solvers|runtime`: the figures of the README and the docs, measured anew."""
 
 from __future__ import annotations
 
@@ -53,18 +53,42 @@ class Solvers:
     """Print JSON instead of tables."""
 
 
+@dataclass(frozen=True)
+class RunTime:
+    """Seconds to label an instance, policies and solvers: the paper's Table 4, theirs beside ours."""
+
+    sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
+    """Numbers of nodes."""
+    energies: tuple[str, ...] = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
+    """Which terms."""
+    repeats: int = 5
+    """Each cell is the best of so many."""
+    growth: bool = True
+    """Also measure growth to 100,000 nodes, and two threads against one."""
+    peers: bool = True
+    """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
+    out: Path = Path("bench-runtime")
+    """Folder for Markdown, CSV and JSON."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+
 Config = (
     Annotated[Energy, tyro.conf.subcommand("energy")]
     | Annotated[Solvers, tyro.conf.subcommand("solvers")]
+    | Annotated[RunTime, tyro.conf.subcommand("runtime")]
 )
 
 
-def run(config: Energy | Solvers) -> None:
+def run(config: Energy | Solvers | RunTime) -> None:
     """Measure, print, and write."""
-    if isinstance(config, Energy):
-        tables = _energy(config)
-    else:
-        tables = _solvers(config)
+    match config:
+        case Energy():
+            tables = _energy(config)
+        case Solvers():
+            tables = _solvers(config)
+        case RunTime():
+            tables = _runtime(config)
     for table in tables:
         if config.json:
             print(json.dumps({"title": table.title, "note": table.note, "rows": table.records()}))
@@ -103,4 +127,28 @@ def _solvers(config: Solvers) -> list[Table]:
         )
     tables = tabulate(results, grid)
     write_tables(config.out, "solvers", tables, config)
+    return tables
+
+
+def _runtime(config: RunTime) -> list[Table]:
+    from policrf.cli.progress import progress_bar
+    from policrf.evaluate import runtime
+    from policrf.evaluate.report import Table, write_tables
+
+    plan = runtime.Runtime(
+        config.sizes, config.energies, repeats=config.repeats, peers=config.peers
+    )
+    cells = len(config.sizes) * len(config.energies) * len(plan.rows)
+    with progress_bar("measuring", cells) as advance:
+        results = runtime.measure(plan, lambda result: advance(f"{result['row']} N={result['n']}"))
+    tables = runtime.tables(plan, results)
+    if config.growth:
+        grown = [row for kind in ("paper", "residual") for row in runtime.measure_growth(kind)]
+        columns = ("kind", "n", "seconds", "us_per_step", "peak_mb")
+        rows = tuple(tuple(row[column] for column in columns) for row in grown)
+        tables.append(Table("The greedy policy, U+P+HOP1+HOP2: growth and memory", columns, rows))
+        shared = [runtime.measure_threads(kind) for kind in ("paper", "residual")]
+        names = tuple(shared[0])
+        tables.append(Table("Threads", names, tuple(tuple(row.values()) for row in shared)))
+    write_tables(config.out, "runtime", tables, config)
     return tables

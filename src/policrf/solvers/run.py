@@ -126,7 +126,7 @@ class Run:
         )
 
     def _meets(self, bound: float) -> bool:
-        """Whether the bound is the energy up to rounding, at the scale of this CRF's own numbers."""
+        """Whether the bound is the energy up to rounding, at the scale of this CRF's numbers."""
         if not np.isfinite(bound) or not np.isfinite(self.energy):
             return False
         a = self.crf.arrays

@@ -55,7 +55,7 @@ class Solvers:
 
 @dataclass(frozen=True)
 class RunTime:
-    """Seconds to label an instance, policies and solvers: the paper's Table 4, theirs beside ours."""
+    """Seconds to label an instance: the paper's Table 4, its figures beside ours."""
 
     sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
     """Numbers of nodes."""

@@ -67,7 +67,7 @@ def _verdict(demo: Demo) -> str:
     return (
         " The policy was trained on other scenes of this size, from their energies alone. Its own "
         f"labels reach {policy:.1f} % IoU, {better} alpha_expansion's {cut:.1f} %, at a higher "
-        f"energy; refined by local search, its energy is {demo.gap(REFINED):.2f} % above the lowest."
+        f"energy; refined by local search, its energy is {demo.gap(REFINED):.2f} % above the best."
     )
 
 

@@ -11,9 +11,17 @@ from policrf.vision.energy import Energy
 from vision.builders import prepare_arguments, write_scene_folder
 
 SMALL = Grids(
-    alpha=(0.2, 0.8), alpha_contrast=(0.05, 0.2), beta=(0.3, 0.7), sigma_colour=(10.0, math.inf),
-    sigma_feature=(math.inf,), w=(0.0, 0.4), lambda_=(1.0,), C=(2.0,), w_support=(), temperature=(0.03, 0.3),
-)  # fmt: skip
+    alpha=(0.2, 0.8),
+    alpha_contrast=(0.05, 0.2),
+    beta=(0.3, 0.7),
+    sigma_colour=(10.0, math.inf),
+    sigma_feature=(math.inf,),
+    w=(0.0, 0.4),
+    w_support=(),
+    lambda_=(1.0,),
+    C=(2.0,),
+    temperature=(0.03, 0.3),
+)
 
 
 def call(arguments):

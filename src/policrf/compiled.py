@@ -40,10 +40,10 @@ class _Announce(event.Listener):
 event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
 
 
-def _compile(function: Function, **flags: bool) -> Function:
+def _compile(function: Function, *, cache: bool = True, **flags: bool) -> Function:
     # `_nrt` (whether arrays are reference counted) is an option that numba's own types leave out.
     jit: Any = numba.njit
-    compiled: Function = jit(cache=True, nogil=True, error_model="numpy", **flags)(function)
+    compiled: Function = jit(cache=cache, nogil=True, error_model="numpy", **flags)(function)
     return compiled
 
 
@@ -60,6 +60,17 @@ def leaf(function: Function) -> Function:
     counting.
     """
     return _compile(function, _nrt=False)
+
+
+def inner(function: Function) -> Function:
+    """Like `leaf`, for a function that only other kernels call, never Python.
+
+    The door to Python, which unpacks every array, takes five times as long to compile as most of
+    these functions; nor do they need a place on disk, being stored with the kernels that call them.
+    """
+    return _compile(
+        function, cache=False, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )
 
 
 def inlined(function: Function) -> Function:

@@ -196,7 +196,7 @@ def test_the_same_answer_every_time():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ["auto", pytest.param("highs", marks=pytest.mark.slow)])
 def test_the_six_uai_models(backend):
     if not (DATA / "uai/optima.json").exists():
         pytest.skip("no ../shared/data/uai beside the checkout")

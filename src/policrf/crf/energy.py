@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import call_custom
@@ -46,7 +46,7 @@ def new_state(arrays: Arrays) -> State:
     )
 
 
-@leaf
+@inner
 def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
     """f_c of a clique whose members are all labeled, from the labels alone."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
@@ -74,7 +74,7 @@ def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
     return custom_energy(a, c, members)
 
 
-@leaf
+@inner
 def counting_energy(a: Arrays, c: int, matches: int) -> float:
     """f_c of an AGREE or SUPPORT clique with `matches` members of its label."""
     if a.clique_kind[c] == AGREE:
@@ -148,7 +148,7 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
         out[label] += base
 
 
-@leaf
+@inner
 def add_table_costs(
     a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
 ) -> None:
@@ -175,7 +175,7 @@ def add_custom_costs(
         out[label] += custom_energy(a, c, members)
 
 
-@leaf
+@inner
 def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones."""
     own = s.labels[i]
@@ -232,11 +232,18 @@ def unassign(a: Arrays, s: State, i: int) -> float:
     return np.inf if forbidden else total
 
 
-@leaf
+@inner
 def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     """Give the labeled node i another label."""
-    unassign(a, s, i)
-    assign(a, s, i, label)
+    total, forbidden = node_terms(a, s, i)
+    old = s.labels[i]
+    s.labels[i] = label
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
+    new_total, new_forbidden = node_terms(a, s, i)
+    s.total[0] += new_total - total
+    s.forbidden[0] += new_forbidden - forbidden
 
 
 @leaf

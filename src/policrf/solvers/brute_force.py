@@ -111,7 +111,8 @@ def visit(a: Arrays, s: State, o: Odometer, best: FloatArray, labels: IntArray, 
                 energy += terms[t]
             if energy < best[0]:
                 best[0] = energy
-                labels[:] = s.labels
+                for i in range(len(labels)):
+                    labels[i] = s.labels[i]
         k = o.focus[0]
         if k == free:
             return step + 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
@@ -57,7 +57,7 @@ def match_ranges(a: Arrays, alive: BoolArray, ranges: IntArray) -> None:
                     ranges[c, 0] += count_alive(alive, i) == 1
 
 
-@leaf
+@inner
 def count_alive(alive: BoolArray, i: int) -> int:
     """Labels left to node i."""
     count = 0
@@ -66,7 +66,7 @@ def count_alive(alive: BoolArray, i: int) -> int:
     return count
 
 
-@leaf
+@inner
 def only_label(alive: BoolArray, i: int) -> int:
     """The label of a fixed node, −1 of another."""
     found = -1
@@ -101,7 +101,7 @@ def sweep(
     return True
 
 
-@leaf
+@inner
 def dominated(
     alive: BoolArray, i: int, label: int, lower: FloatArray, upper: FloatArray,
     pairs: FloatArray, has_tables: bool,
@@ -119,7 +119,7 @@ def dominated(
     return False
 
 
-@leaf
+@inner
 def advantage(
     a: Arrays, alive: BoolArray, ranges: IntArray, i: int, lower: FloatArray, upper: FloatArray,
     pairs: FloatArray,
@@ -162,7 +162,7 @@ def advantage(
     return has_tables
 
 
-@leaf
+@inner
 def step_range(a: Arrays, c: int, low: int, high: int) -> tuple[float, float]:
     """Least and largest f_c(m + 1) − f_c(m) for m = low … high."""
     weight = a.clique_weight[c]
@@ -178,7 +178,7 @@ def step_range(a: Arrays, c: int, low: int, high: int) -> tuple[float, float]:
     return least, most
 
 
-@leaf
+@inner
 def compare_table(
     a: Arrays, alive: BoolArray, i: int, c: int, entry: int, lower: FloatArray, pairs: FloatArray
 ) -> None:
@@ -212,7 +212,7 @@ def compare_table(
             lower[first] = np.inf
 
 
-@leaf
+@inner
 def is_alive(a: Arrays, alive: BoolArray, c: int, entry: int, at: int) -> bool:
     """Whether the members of table c but that of `entry` still have the labels of place `at`."""
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
@@ -223,7 +223,7 @@ def is_alive(a: Arrays, alive: BoolArray, c: int, entry: int, at: int) -> bool:
     return True
 
 
-@leaf
+@inner
 def remove_label(
     a: Arrays, alive: BoolArray, ranges: IntArray, dirty: BoolArray, i: int, label: int
 ) -> None:

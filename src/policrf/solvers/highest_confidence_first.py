@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
@@ -47,7 +47,7 @@ def highest_confidence_first(run: Run) -> None:
     run.offer(state.labels)
 
 
-@leaf
+@inner
 def best_label(a: Arrays, i: int, costs: FloatArray) -> int:
     """The cheapest label of node i; if all are forbidden by now, the one its unary likes best."""
     best, least = 0, np.inf
@@ -61,7 +61,7 @@ def best_label(a: Arrays, i: int, costs: FloatArray) -> int:
     return best
 
 
-@leaf
+@inner
 def margin(costs: FloatArray) -> float:
     """Second-lowest minus lowest cost; +inf where fewer than two labels are allowed."""
     least = second = np.inf
@@ -103,7 +103,7 @@ def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, stop: 
     return done
 
 
-@leaf
+@inner
 def rescore(a: Arrays, s: State, h: Heap, i: int, costs: FloatArray) -> None:
     """Bring the key of node i up to date, if it is not labeled yet."""
     if s.labels[i] < 0:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.checks import FloatArray, IntArray
 
 
@@ -33,13 +33,13 @@ def empty_heap(n_items: int) -> Heap:
     return heap
 
 
-@leaf
+@inner
 def comes_before(h: Heap, first: int, second: int) -> bool:
     """Whether item `first` is popped before item `second`."""
     return h.keys[first] > h.keys[second] or (h.keys[first] == h.keys[second] and first < second)
 
 
-@leaf
+@inner
 def sift_up(h: Heap, at: int) -> None:
     """Move the item at position `at` towards the top until its parent comes before it."""
     item = h.items[at]
@@ -54,7 +54,7 @@ def sift_up(h: Heap, at: int) -> None:
     h.place[item] = at
 
 
-@leaf
+@inner
 def sift_down(h: Heap, at: int) -> None:
     """Move the item at position `at` away from the top until it comes before its children."""
     item = h.items[at]
@@ -81,7 +81,7 @@ def order_heap(h: Heap) -> None:
         sift_down(h, at)
 
 
-@leaf
+@inner
 def change_key(h: Heap, item: int, key: float) -> None:
     """Give an item that is in the heap another key: O(log n)."""
     h.keys[item] = key
@@ -89,7 +89,7 @@ def change_key(h: Heap, item: int, key: float) -> None:
     sift_down(h, h.place[item])
 
 
-@leaf
+@inner
 def pop_first(h: Heap) -> int:
     """Take the item with the largest key out."""
     first = int(h.items[0])

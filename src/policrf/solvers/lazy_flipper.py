@@ -17,7 +17,7 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.errors import InvalidOption
 from policrf.solvers import solve
-from policrf.solvers.local_search import Search, centred, descend, mark, new_search
+from policrf.solvers.local_search import LENGTH, Search, centred, descend, keep, new_search
 from policrf.solvers.refine import Moves, improve
 from policrf.solvers.run import Run
 from policrf.solvers.subset_search import (
@@ -62,6 +62,7 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     labels, roots = run.best.copy(), np.ones(run.crf.n_nodes, np.bool_)
     while size > 1 and roots.any() and not run.expired():
         _search_sets(run, labels, size, roots)
+        run.offer(labels)
         if not large_sets:
             break
         before = labels.copy()
@@ -93,52 +94,61 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
     steps = PYTHON_STEPS if (a.clique_address != 0).any() else STEPS
     todo = np.tile(first_roots, (size + 1, 1))  # by size of set: roots to search from
     scratch = np.empty(run.crf.n_nodes)
-    while q.cursor[1] > 0:
-        descend(a, s, q, SLICE)
+    _descend(a, s, q)
     q.touched[:] = False
     while waiting := [k for k in range(2, size + 1) if todo[k].any()]:
         current = waiting[0]
         roots = np.flatnonzero(todo[current])
         todo[current] = False
         stack.barred[:] = False
-        at = np.zeros(2, np.int64)  # roots begun, moves made
+        at = np.zeros(1, np.int64)
         while at[0] < len(roots) or stack.depth[0] >= 0:
             if run.expired():
                 abandon(a, s, stack)
                 labels[:] = s.labels
-                run.offer(labels)
                 return
             update_reach(a, s, graph_ptr, graph, current, scratch, stack.reach)
-            made = at[1]
-            sweep(a, s, q, stack, current, graph_ptr, graph, roots, at, steps)
+            if sweep(a, s, q, stack, current, graph_ptr, graph, roots, at, steps):
+                _descend(a, s, q)
+                run.info["moves"] += 1
             raise_if_failed()
-            if at[1] > made:
-                run.info["moves"] += int(at[1] - made)
-                if stack.depth[0] < 0:
-                    run.offer(s.labels)
         todo |= q.touched
         q.touched[:] = False
+        run.offer(s.labels)
     labels[:] = s.labels
-    run.offer(labels)
+
+
+def _descend(a: Arrays, s: State, q: Search) -> None:
+    """Single relabels to the end: few, after a move."""
+    while q.cursor[LENGTH] > 0:
+        descend(a, s, q, SLICE)
+        raise_if_failed()
+    keep(a, s, q)
 
 
 @kernel
 def sweep(
     a: Arrays, s: State, q: Search, t: Subsets, size: int, graph_ptr: IntArray, graph: IntArray,
     roots: IntArray, at: IntArray, steps: int,
-) -> None:  # fmt: skip
-    """Search from one root after the other; a set of two roots belongs to the first of them."""
+) -> bool:  # fmt: skip
+    """Search from one root after the other until a move was made (True) or the steps are used up.
+
+    A set of two roots belongs to the first of them. `at` [1] counts the roots begun.
+    """
     costs: FloatArray = np.empty(a.unary.shape[1])
     while steps > 0:
         if t.depth[0] < 0:
             if at[0] == len(roots):
-                return
-            t.barred[roots[max(at[0] - 1, 0)]] = at[0] > 0
-            t.forbidden[0] = mark(s, q)
+                return False
+            if at[0] > 0:
+                t.barred[roots[at[0] - 1]] = True
+            s.total[0] = 0.0
+            t.forbidden[0] = s.forbidden[0]
             enter(a, s, t, roots[at[0]], graph_ptr, graph)
             at[0] += 1
         steps = explore(a, s, t, size, graph_ptr, graph, q.margin[0], costs, steps)
         if t.label[size - 1] >= 0:
             accept(a, s, q, t, size)
             at[0] -= 1  # the same root again, from its new label
-            at[1] += 1
+            return True
+    return False

@@ -8,7 +8,8 @@ that of one pass plus what the changes cause.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,24 @@ from policrf.crf.checks import IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.model import CRF
+from policrf.crf.potentials import SUPPORT
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.indexed_heap import Heap, empty_heap
-from policrf.solvers.local_search import Search, centred, descend, keep, new_search
-from policrf.solvers.refine_boxes import box_moves
+from policrf.solvers.local_search import (
+    LENGTH,
+    N_MOVED,
+    Search,
+    centred,
+    descend,
+    gained,
+    keep,
+    new_search,
+    undo,
+)
+from policrf.solvers.refine_boxes import box_move, trade_moves
 from policrf.solvers.refine_growth import growth_moves
 from policrf.solvers.refine_pairs import pair_moves, table_pair_moves
-from policrf.solvers.refine_regions import region_moves
+from policrf.solvers.refine_regions import region_move
 from policrf.solvers.run import Run
 
 SLICE = 10_000  # nodes or edges a kernel call visits
@@ -105,10 +117,12 @@ def improve(
     load_labels(arrays, state, labels)
     for _ in range(ROUNDS):
         before = sum(made.values())
-        for kind, count in _one_round(arrays, state, search, heap, moves):
+        steps = _one_round(arrays, state, search, heap, moves)
+        for kind, count in steps:
             raise_if_failed()
             made[kind] += count
             if expired():
+                steps.close()  # takes a move back that is not done
                 labels[:] = state.labels
                 return made, False
         if sum(made.values()) == before:
@@ -119,34 +133,67 @@ def improve(
 
 def _one_round(
     a: Arrays, s: State, q: Search, heap: Heap, moves: Moves
-) -> Iterator[tuple[str, int]]:
+) -> Generator[tuple[str, int]]:
     """Every kind of move once, in slices; yields the kind and the number of moves made."""
-    n_nodes = len(a.unary)
-    while q.cursor[1] > 0:
-        descend(a, s, q, SLICE)
-        yield "pairs", 0
-    keep(a, s, q)
+    yield from _singles(a, s, q)
     counting = a.clique_label >= 0
     if moves.boxes:
-        for c in np.flatnonzero(counting):
-            yield "boxes", box_moves(a, s, q, heap, int(c))
+        for c in np.flatnonzero(counting & q.open_clique).tolist():
+            q.open_clique[c] = False
+            yield from _settle("boxes", a, s, q, partial(box_move, a, s, q, heap, c))
+            if a.clique_kind[c] == SUPPORT:
+                yield "boxes", trade_moves(a, s, q, c, SLICE)
+                yield from _singles(a, s, q)
     if moves.regions:
-        visited, region = np.zeros(n_nodes, np.bool_), np.empty(n_nodes, np.int64)
+        visited, region = np.zeros(len(a.unary), np.bool_), np.empty(len(a.unary), np.int64)
         node = 0
-        while node < n_nodes:
-            node, count = region_moves(a, s, q, visited, region, node, SLICE)
-            yield "regions", count
+
+        def next_region() -> bool:
+            nonlocal node
+            node, found = region_move(a, s, q, visited, region, node, SLICE)
+            return found
+
+        while node < len(a.unary):
+            yield from _settle("regions", a, s, q, next_region)
     if moves.pairs:
         for first, last in _slices(len(a.edges), SLICE):
             yield "pairs", pair_moves(a, s, q, first, last)
         if not counting.all():
-            slow = 1 if (a.clique_address != 0).any() else 100
-            for first, last in _slices(len(counting), slow):
+            step = 1 if (a.clique_address != 0).any() else 100
+            for first, last in _slices(len(counting), step):
                 yield "pairs", table_pair_moves(a, s, q, first, last)
+        yield from _singles(a, s, q)
     if moves.growth:
-        for first, last in _slices(n_nodes, SLICE // 10):
+        for first, last in _slices(len(a.unary), SLICE // 10):
             yield "growth", growth_moves(a, s, q, first, last)
     q.touched[:] = False
+
+
+def _singles(a: Arrays, s: State, q: Search) -> Iterator[tuple[str, int]]:
+    """Descend to the end of the queue, and close the move."""
+    while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
+        descend(a, s, q, SLICE)
+        yield "pairs", 0
+    keep(a, s, q)
+
+
+def _settle(
+    kind: str, a: Arrays, s: State, q: Search, move: Callable[[], bool]
+) -> Iterator[tuple[str, int]]:
+    """Make a move, descend from there, and take it back unless the energy fell."""
+    forbidden = int(s.forbidden[0])
+    s.total[0] = 0.0
+    if not move():
+        yield kind, 0
+        return
+    try:
+        while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
+            descend(a, s, q, SLICE)
+            yield kind, 0
+    finally:
+        better = gained(s, q, forbidden)
+        (keep if better else undo)(a, s, q)
+    yield kind, int(better)
 
 
 def _slices(count: int, size: int) -> Iterator[tuple[int, int]]:

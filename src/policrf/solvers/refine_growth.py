@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
-from policrf.solvers.local_search import Search, change, descend, gained, keep, mark, row
-from policrf.solvers.refine_pairs import VISITS
+from policrf.solvers.local_search import Search, adopt, flush, is_gain, row
 
 DEPTH = 16  # nodes a label spreads over at most before it must have gained
 
@@ -39,20 +38,16 @@ def growth_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
             if label == s.labels[i] or seen_before(a, s, i, k, label):
                 continue
             row(a, s, q, i)
-            if not q.costs[i, label] - q.costs[i, s.labels[i]] < limit:
-                continue
-            size = spread(a, s, q, i, label, limit, patch, old, frontier, prices, costs)
-            if size:
-                mark(s, q)
+            if q.costs[i, label] - q.costs[i, s.labels[i]] < limit:
+                size = spread(a, s, q, i, label, limit, patch, old, frontier, prices, costs)
                 for at in range(size):
-                    change(a, s, q, patch[at], label)
-                descend(a, s, q, VISITS)
-                keep(a, s, q)
-                moves += 1
+                    adopt(a, s, q, patch[at], old[at])
+                flush(a, s, q)
+                moves += size > 0
     return moves
 
 
-@leaf
+@inner
 def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
     """Whether an earlier neighbour of node i than that at entry k has the label."""
     for earlier in range(a.adj_ptr[i], k):  # noqa: SIM110
@@ -61,38 +56,37 @@ def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
     return False
 
 
-@leaf
+@inner
 def spread(
     a: Arrays, s: State, q: Search, i: int, label: int, limit: float, patch: IntArray,
     old: IntArray, frontier: IntArray, prices: FloatArray, costs: FloatArray,
 ) -> int:  # fmt: skip
-    """The size of a patch (into `patch`) that lowers the energy if it takes the label, or 0.
+    """Let the label spread; the size of the patch (in `patch`, with `old` labels) if that gains.
 
-    The state is left as it was. `frontier` and `prices` are scratch space, as are `old` and
-    `costs`.
+    Otherwise the state is as it was, and 0 is returned. The other arrays are scratch space.
     """
-    forbidden = mark(s, q)
+    s.total[0] = 0.0
+    forbidden = s.forbidden[0]
     size, waiting, found = 0, 0, False
     while True:
         patch[size], old[size] = i, s.labels[i]
         relabel(a, s, i, label)
         size += 1
-        found = gained(s, q, forbidden)
+        found = is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0])
         if found or size == len(patch) or not s.total[0] < limit:
             break
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
-            if s.labels[j] != label and not q.inside[j]:
-                q.inside[j] = True
-                frontier[waiting] = j
-                waiting += 1
-        best = -1
-        for at in range(waiting):
-            j = frontier[at]
-            if touches(a, i, j):
+            if s.labels[j] != label:
+                if not q.inside[j]:
+                    q.inside[j] = True
+                    frontier[waiting] = j
+                    waiting += 1
                 label_costs(a, s, j, costs)
                 prices[j] = costs[label] - costs[s.labels[j]] if costs[label] < np.inf else np.inf
-            if best < 0 or prices[j] < prices[frontier[best]]:
+        best = -1
+        for at in range(waiting):
+            if best < 0 or prices[frontier[at]] < prices[frontier[best]]:
                 best = at
         if best < 0 or not s.total[0] + prices[frontier[best]] < limit:
             break
@@ -102,15 +96,8 @@ def spread(
         frontier[best] = frontier[waiting]
     for at in range(waiting):
         q.inside[frontier[at]] = False
+    if found:
+        return size
     for at in range(size - 1, -1, -1):
         relabel(a, s, patch[at], old[at])
-    return size if found else 0
-
-
-@leaf
-def touches(a: Arrays, i: int, j: int) -> bool:
-    """Whether nodes i and j share an edge."""
-    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):  # noqa: SIM110
-        if a.adj_node[k] == j:
-            return True
-    return False
+    return 0

@@ -12,93 +12,77 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
-from policrf.solvers.local_search import (
-    Search,
-    change,
-    change_two,
-    descend,
-    gained,
-    keep,
-    mark,
-    row,
-    undo,
-)
+from policrf.solvers.local_search import Search, adopt, flush, is_gain, row
 
-VISITS = 1 << 30  # a descent inside a move goes to its end: it is short, being local
 SMALL_CLIQUE = 4  # members of a table or custom clique whose pairs are tried
 
 
 @leaf
-def try_pair(a: Arrays, s: State, q: Search, i: int, j: int, first: int, second: int) -> bool:
-    """Give both nodes their labels and descend from there; taken back unless the energy falls."""
-    forbidden = mark(s, q)
-    change_two(a, s, q, i, first, j, second)
-    if not gained(s, q, forbidden):
-        undo(a, s, q)
-        return False
-    descend(a, s, q, VISITS)
-    keep(a, s, q)
-    return True
-
-
-@kernel
 def pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
     """Try the edges start … stop − 1 that have a touched end; returns how many moves were made."""
     moves = 0
     for e in range(start, stop):
         i, j = a.edges[e, 0], a.edges[e, 1]
-        if q.touched[i] or q.touched[j]:
-            moves += edge_moves(a, s, q, i, j, a.edge_weights[e])
+        if not (q.touched[i] or q.touched[j]):
+            continue
+        row(a, s, q, i)
+        row(a, s, q, j)
+        y, z = s.labels[i], s.labels[j]
+        for attempt in range(2):
+            if attempt == 0:
+                first, second = best_pair(q, i, j, y, z, a.edge_weights[e])
+            else:
+                first, second = (z, y) if exchange_matters(a, i, j, y, z) else (y, z)
+            if first == y and second == z:
+                continue
+            s.total[0] = 0.0
+            forbidden = s.forbidden[0]
+            relabel(a, s, i, first)
+            relabel(a, s, j, second)
+            if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
+                adopt(a, s, q, i, y)
+                adopt(a, s, q, j, z)
+                flush(a, s, q)
+                moves += 1
+                break
+            relabel(a, s, i, y)
+            relabel(a, s, j, z)
     return moves
 
 
-@leaf
-def edge_moves(a: Arrays, s: State, q: Search, i: int, j: int, weight: float) -> int:
-    """Try the best joint relabeling of an edge's ends, then their exchange."""
-    row(a, s, q, i)
-    row(a, s, q, j)
-    y, z = s.labels[i], s.labels[j]
+@inner
+def best_pair(q: Search, i: int, j: int, y: int, z: int, weight: float) -> tuple[int, int]:
+    """The joint relabeling of an edge's ends that promises most, or (y, z) if none does."""
+    first, second, least = y, z, -q.margin[0]
     base = q.costs[i, y] + q.costs[j, z]
     if not base < np.inf:
-        return 0
-    first, second = y, z
-    least = -q.margin[0]
-    for label in range(a.unary.shape[1]):
-        bend = (y != z) - (label != z) - (label != y)
-        change_by = q.costs[i, label] + q.costs[j, label] - base + weight * bend
-        if change_by < least:
-            first, second, least = label, label, change_by
-    if y == z or weight < 0:
-        best_i, best_j = cheapest_other(q, i, y), cheapest_other(q, j, z)
-        bend = (best_i != best_j) - (best_i != z) - (y != best_j) + (y != z)
-        change_by = q.costs[i, best_i] + q.costs[j, best_j] - base + weight * bend
-        if change_by < least:
-            first, second, least = best_i, best_j, change_by
-    if (first != y or second != z) and try_pair(a, s, q, i, j, first, second):
-        return 1
-    if y != z and exchange_matters(a, i, j, y, z) and try_pair(a, s, q, i, j, z, y):
-        return 1
-    return 0
-
-
-@leaf
-def cheapest_other(q: Search, i: int, own: int) -> int:
-    """The cheapest label of node i but `own`; `own` if it has no other."""
-    best, least = own, np.inf
+        return y, z
+    best_i, best_j = -1, -1
     for label in range(q.costs.shape[1]):
-        if label != own and q.costs[i, label] < least:
-            best, least = label, q.costs[i, label]
-    return best
+        bend = int(y != z) - int(label != z) - int(label != y)
+        change = q.costs[i, label] + q.costs[j, label] - base + weight * bend
+        if change < least:
+            first, second, least = label, label, change
+        if label != y and (best_i < 0 or q.costs[i, label] < q.costs[i, best_i]):
+            best_i = label
+        if label != z and (best_j < 0 or q.costs[j, label] < q.costs[j, best_j]):
+            best_j = label
+    if best_i >= 0 and best_j >= 0 and (y == z or weight < 0):
+        bend = int(best_i != best_j) - int(best_i != z) - int(y != best_j) + int(y != z)
+        change = q.costs[i, best_i] + q.costs[j, best_j] - base + weight * bend
+        if change < least:
+            first, second = best_i, best_j
+    return first, second
 
 
-@leaf
+@inner
 def exchange_matters(a: Arrays, i: int, j: int, y: int, z: int) -> bool:
     """Whether a counting clique of one of the labels holds both: an exchange keeps its count."""
-    if not (a.unary[i, z] < np.inf and a.unary[j, y] < np.inf):
+    if y == z or not (a.unary[i, z] < np.inf and a.unary[j, y] < np.inf):
         return False
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
@@ -111,39 +95,38 @@ def exchange_matters(a: Arrays, i: int, j: int, y: int, z: int) -> bool:
 
 @kernel
 def table_pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
-    """Try the pairs inside the small table and custom cliques start … stop − 1."""
+    """Try the pairs inside the small table and custom cliques start … stop − 1.
+
+    For every label of the one, the other takes its best; the first that gains is made.
+    """
+    costs = np.empty(a.unary.shape[1])
     moves = 0
     for c in range(start, stop):
         first, last = a.clique_ptr[c], a.clique_ptr[c + 1]
         if a.clique_kind[c] == AGREE or a.clique_kind[c] == SUPPORT or last - first > SMALL_CLIQUE:
             continue
-        for m in range(first, last):
-            for n in range(m + 1, last):
-                i, j = a.clique_nodes[m], a.clique_nodes[n]
-                if q.touched[i] or q.touched[j]:
-                    moves += joint_moves(a, s, q, i, j)
+        for pair in range((last - first) ** 2):
+            i = a.clique_nodes[first + pair // (last - first)]
+            j = a.clique_nodes[first + pair % (last - first)]
+            if i >= j or not (q.touched[i] or q.touched[j]):
+                continue
+            y, z = s.labels[i], s.labels[j]
+            for label in range(a.cardinalities[i]):
+                if label == y or a.unary[i, label] == np.inf:
+                    continue
+                s.total[0] = 0.0
+                forbidden = s.forbidden[0]
+                relabel(a, s, i, label)
+                label_costs(a, s, j, costs)
+                answer = int(np.argmin(costs))
+                if answer != z:
+                    relabel(a, s, j, answer)
+                    if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
+                        adopt(a, s, q, i, y)
+                        adopt(a, s, q, j, z)
+                        flush(a, s, q)
+                        moves += 1
+                        break
+                    relabel(a, s, j, z)
+                relabel(a, s, i, y)
     return moves
-
-
-@leaf
-def joint_moves(a: Arrays, s: State, q: Search, i: int, j: int) -> int:
-    """For every label of node i, the best answer of node j; the first that gains is made."""
-    own = s.labels[i]
-    for label in range(a.cardinalities[i]):
-        if label == own or a.unary[i, label] == np.inf:
-            continue
-        forbidden = mark(s, q)
-        change(a, s, q, i, label)
-        row(a, s, q, j)
-        answer = s.labels[j]
-        for other in range(a.cardinalities[j]):
-            if q.costs[j, other] < q.costs[j, answer]:
-                answer = other
-        if answer != s.labels[j]:
-            change(a, s, q, j, answer)
-            if gained(s, q, forbidden):
-                descend(a, s, q, VISITS)
-                keep(a, s, q)
-                return 1
-        undo(a, s, q)
-    return 0

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import BoolArray, FloatArray, IntArray
-from policrf.crf.energy import State, counting_energy
-from policrf.solvers.local_search import Search, change, descend, gained, keep, mark, undo
-from policrf.solvers.refine_pairs import VISITS
+from policrf.crf.energy import State, counting_energy, relabel
+from policrf.solvers.local_search import Search, adopt
 
 
 @kernel
-def region_moves(
+def region_move(
     a: Arrays, s: State, q: Search, visited: BoolArray, region: IntArray, start: int, limit: int
-) -> tuple[int, int]:
-    """Try the regions of the nodes from `start` on that are not `visited`, about `limit` nodes.
+) -> tuple[int, bool]:
+    """Relabel the first region that promises a gain, of the nodes from `start` on not `visited`.
 
-    Returns the node to go on from and the number of moves made; `region` [N] is scratch space.
+    Returns the node to go on from, after about `limit` nodes or a move, and whether there was one.
+    Tables and custom cliques are not foreseen: the caller descends, then keeps or takes it back.
+    `region` [N] is scratch space.
     """
     n_nodes, n_labels = a.unary.shape
     shift = np.empty(n_labels)
     inside = np.zeros(len(a.clique_kind), np.int64)
-    moves = 0
     seed = start
     while seed < n_nodes and limit > 0:
         if not visited[seed]:
@@ -38,12 +38,16 @@ def region_moves(
                 predict(a, s, region, size, inside, shift)
                 best = int(np.argmin(shift))
                 if shift[best] < -q.margin[0]:
-                    moves += try_region(a, s, q, region, size, best)
+                    for at in range(size):
+                        old = s.labels[region[at]]
+                        relabel(a, s, region[at], best)
+                        adopt(a, s, q, region[at], old)
+                    return seed + 1, True
         seed += 1
-    return seed, moves
+    return seed, False
 
 
-@leaf
+@inner
 def collect(a: Arrays, s: State, visited: BoolArray, region: IntArray, seed: int) -> int:
     """The connected nodes of the seed's label, into `region`; returns how many."""
     label = s.labels[seed]
@@ -62,7 +66,7 @@ def collect(a: Arrays, s: State, visited: BoolArray, region: IntArray, seed: int
     return size
 
 
-@leaf
+@inner
 def predict(
     a: Arrays, s: State, region: IntArray, size: int, inside: IntArray, shift: FloatArray
 ) -> None:
@@ -98,17 +102,3 @@ def predict(
         shift[label] = (
             shift[label] + base - current if label != own and current < np.inf else np.inf
         )
-
-
-@leaf
-def try_region(a: Arrays, s: State, q: Search, region: IntArray, size: int, label: int) -> int:
-    """Relabel the region and descend from there; taken back unless the energy falls."""
-    forbidden = mark(s, q)
-    for at in range(size):
-        change(a, s, q, region[at], label)
-    descend(a, s, q, VISITS)
-    if gained(s, q, forbidden):
-        keep(a, s, q)
-        return 1
-    undo(a, s, q)
-    return 0

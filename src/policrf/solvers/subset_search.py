@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
-from policrf.solvers.local_search import Search, change, descend, gained, keep, mark
+from policrf.solvers.local_search import Search, adopt, flush, is_gain
 
 WIDE_CLIQUE = 8  # larger cliques join a member to the next WIDE_CLIQUE / 2 only, either way
 
@@ -73,7 +73,7 @@ def subset_graph(a: Arrays) -> tuple[IntArray, IntArray]:
     return ptr, np.ascontiguousarray(both[:, 1])
 
 
-@kernel
+@leaf
 def update_reach(
     a: Arrays, s: State, graph_ptr: IntArray, graph: IntArray, size: int, own: FloatArray,
     reach: FloatArray,
@@ -94,15 +94,16 @@ def update_reach(
                     own[i] += a.clique_weight[c]
             else:
                 own[i] = np.inf
-    reach[:] = own
     for _ in range(size - 1):
         for i in range(n_nodes):
+            reach[i] = own[i]
             for k in range(graph_ptr[i], graph_ptr[i + 1]):
                 reach[i] = max(reach[i], own[graph[k]])
-        own[:] = reach
+        for i in range(n_nodes):
+            own[i] = reach[i]
 
 
-@leaf
+@inner
 def enter(a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: IntArray) -> None:
     """Push node i: its children are those left to its parent, and its own new neighbours."""
     d = t.depth[0] + 1
@@ -128,7 +129,7 @@ def enter(a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: I
     t.next_child[d] = count
 
 
-@leaf
+@inner
 def leave(t: Subsets) -> None:
     """Pop the top of the stack, its node having its own label again."""
     d = t.depth[0]
@@ -140,7 +141,7 @@ def leave(t: Subsets) -> None:
     t.depth[0] = d - 1
 
 
-@leaf
+@inner
 def next_label(a: Arrays, s: State, t: Subsets, size: int, margin: float) -> bool:
     """Give the top node its next label worth trying; False (and its own label) if there is none."""
     d = t.depth[0]
@@ -162,7 +163,7 @@ def next_label(a: Arrays, s: State, t: Subsets, size: int, margin: float) -> boo
     return False
 
 
-@leaf
+@inner
 def explore(
     a: Arrays, s: State, t: Subsets, size: int, graph_ptr: IntArray, graph: IntArray,
     margin: float, costs: FloatArray, steps: int,
@@ -191,9 +192,7 @@ def explore(
                 best, least = label, costs[label]
         if best >= 0 and (costs[own] == np.inf or s.total[0] + least - costs[own] < -margin):
             relabel(a, s, i, best)
-            better = s.forbidden[0] < t.forbidden[0] or (
-                s.forbidden[0] == t.forbidden[0] and s.total[0] < -margin
-            )
+            better = is_gain(s.forbidden[0], s.total[0], t.forbidden[0], margin)
             relabel(a, s, i, own)
             if better:
                 t.node[d + 1], t.label[d + 1] = i, best
@@ -211,13 +210,12 @@ def abandon(a: Arrays, s: State, t: Subsets) -> None:
         leave(t)
 
 
-@leaf
+@inner
 def accept(a: Arrays, s: State, q: Search, t: Subsets, size: int) -> None:
-    """Make the move that `explore` found, and the single relabels that follow from it."""
+    """Make the move that `explore` found."""
     abandon(a, s, t)
-    forbidden = mark(s, q)
     for d in range(size):
-        change(a, s, q, t.node[d], t.label[d])
-    if gained(s, q, forbidden):
-        descend(a, s, q, 1 << 30)
-    keep(a, s, q)
+        old = s.labels[t.node[d]]
+        relabel(a, s, t.node[d], t.label[d])
+        adopt(a, s, q, t.node[d], old)
+    flush(a, s, q)

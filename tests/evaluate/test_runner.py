@@ -1,5 +1,6 @@
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import policrf as pc
 from policrf.cli import main
 from policrf.datasets.confusion import mean_iou
 from policrf.datasets.instances import load_instances
-from policrf.errors import InvalidOption, UnknownName
+from policrf.errors import InvalidFile, InvalidOption, UnknownName
+from policrf.evaluate import runner
 from policrf.evaluate.results import dense, read_results
 from policrf.evaluate.runner import SolverSpec, evaluate
 from policrf.vision.energy import Energy
@@ -110,6 +112,17 @@ def test_command_writes_tables(prepared, tmp_path, capsys):
     assert "its potentials differs" in capsys.readouterr().err
 
 
+def test_a_full_disk_keeps_what_is_finished(prepared, tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    log = tmp_path / "results.jsonl"
+    instances = load_instances(prepared)
+    evaluate(instances[:2], ["unary"], out=tmp_path)
+    with runner._Log(Path("/dev/full")) as append, pytest.raises(InvalidFile, match="No space"):
+        append(read_results(log)[0])
+    assert len(read_results(log)) == 2
+
+
 def test_wrong_commands(prepared, tmp_path, capsys):
     for arguments, message in (
         ([str(prepared), "--solvers", "magic"], "no solver"),
@@ -123,8 +136,6 @@ def test_wrong_commands(prepared, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_several_processes_give_the_same_results(prepared, monkeypatch):
-    import policrf.evaluate.runner as runner
-
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
     instances = load_instances(prepared)
     alone = evaluate(instances, ["unary", "icm"], jobs=1)

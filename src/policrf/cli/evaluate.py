@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from policrf.errors import InvalidOption
+from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
     from policrf.datasets.instances import InstanceSequence
@@ -107,7 +107,10 @@ def _claim(config: Config, instances: InstanceSequence) -> None:
                     "choose another --out"
                 )
         return
-    config.out.mkdir(parents=True, exist_ok=True)
+    try:
+        config.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidFile(f"{config.out}: cannot be made ({error.strerror or error})") from None
     write_json(file, content)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +20,7 @@ from policrf.crf.instance import Instance
 from policrf.datasets.confusion import node_confusion, pixel_confusion
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
-from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
 from policrf.solvers import SOLVERS, solve
 from policrf.vision.record import Record
@@ -88,29 +89,42 @@ def evaluate(
         advance(spec.text)
     if log is not None:
         rewrite(log, known.values())
-    with _appending(log) as file:
+    with _Log(log) as append:
         for result in _run(grid, missing, jobs):
             known[result.key] = result
-            if file is not None:
-                file.write(to_line(result) + "\n")
-                file.flush()
+            append(result)
             advance(result.solver)
     return [known[spec.text, names[k]] for spec, k in tasks]
 
 
-class _appending:
+class _Log:
+    """Appends results to a file, or nowhere."""
+
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.file: IO[str] | None = None
 
-    def __enter__(self) -> IO[str] | None:
+    def __enter__(self) -> Callable[[Result], None]:
         if self.path is not None:
             self.file = open(self.path, "a", encoding="utf-8")
-        return self.file
+        return self.append
+
+    def append(self, result: Result) -> None:
+        if self.file is None:
+            return
+        try:
+            self.file.write(to_line(result) + "\n")
+            self.file.flush()
+        except OSError as error:
+            raise InvalidFile(
+                f"{self.path}: cannot be written ({error.strerror or error}); what is finished is "
+                "kept, and the same command goes on from there"
+            ) from None
 
     def __exit__(self, *_: object) -> None:
         if self.file is not None:
-            self.file.close()
+            with suppress(OSError):
+                self.file.close()
 
 
 def _run(grid: Grid, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:

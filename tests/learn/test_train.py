@@ -80,7 +80,7 @@ def test_the_supervised_baseline_learns_and_pays_no_heed_to_given_labels():
 
 
 def test_search_over_weights_is_repeatable_and_moves_what_it_may():
-    options = {"rounds": 3, "validate_rounds": 3, "pairs": 2, "instances": 4, "energy": "greedy"}
+    options = {"rounds": 3, "validate_rounds": 3, "pairs": 2, "trials": 4, "energy": "greedy"}
     start = train_dqn(SCENES[:8], kind="residual", rounds=1, network={"width": 8}, **QUICK)
     one, two = (train_evolve(SCENES[:8], start=start, select="iou", **options) for _ in range(2))
     for name, array in one.weights.items():
@@ -91,13 +91,13 @@ def test_search_over_weights_is_repeatable_and_moves_what_it_may():
         train_evolve(SCENES[:4], kind="paper", rounds=1)
 
 
-def test_mistakes_in_the_configuration_are_named():
+def test_mistakes_in_the_configuration_are_named(tmp_path):
     with pytest.raises(InvalidOption, match="discount 0"):
         DQN(backup="all", discount=0.9)
     with pytest.raises(InvalidOption, match="hindsight"):
         DQN(target="foresight")
     with pytest.raises(InvalidFile, match="no checkpoint"):
-        train_dqn(SCENES[:4], rounds=1, out="nowhere-to-be-found", resume=True, **QUICK)
+        train_dqn(SCENES[:4], rounds=1, out=tmp_path, resume=True, **QUICK)
 
 
 def test_sources(tmp_path):

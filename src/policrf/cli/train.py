@@ -175,7 +175,7 @@ class Evolve(Common):
     """What to lower: the energy after local search (refined) or of the labeling (greedy)."""
     pairs: int = 8
     """Perturbations a round, each tried with both signs."""
-    instances: int = 16
+    trials: int = 16
     """Training instances that they are tried on."""
     sigma: float = 0.05
     """Size of the perturbations."""

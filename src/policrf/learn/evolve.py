@@ -39,7 +39,7 @@ class Evolve:
     """Which tensors of the policy are searched over."""
     pairs: int = 8
     """Perturbations a round, each tried with both signs."""
-    instances: int = 16
+    trials: int = 16
     """Training instances that a round's perturbations are all tried on."""
     sigma: float = 0.05
     """Size of the perturbations."""
@@ -53,8 +53,8 @@ class Evolve:
             raise InvalidOption(
                 f"energy is {self.energy!r}; it must be one of {', '.join(ENERGIES)}"
             )
-        if min(self.pairs, self.instances, self.actors) < 1 or not self.sigma > 0:
-            raise InvalidOption("pairs, instances and actors must be at least 1, sigma above 0")
+        if min(self.pairs, self.trials, self.actors) < 1 or not self.sigma > 0:
+            raise InvalidOption("pairs, trials and actors must be at least 1, sigma above 0")
 
 
 class EvolveLearner:
@@ -94,7 +94,7 @@ class EvolveLearner:
     def round(self, pool: ThreadPoolExecutor) -> None:
         """One step along the estimated gradient."""
         config = self.config
-        count = min(config.instances, len(self.corpus))
+        count = min(config.trials, len(self.corpus))
         chosen = self.generator.choice(len(self.corpus), count, replace=False)
         noise = self.generator.normal(size=(config.pairs, len(self.vector)))
         tries = np.concatenate(

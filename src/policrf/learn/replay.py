@@ -5,7 +5,8 @@ the same state, else to the first; within a chunk to the class of its label. Eac
 is a ring of its own, so rare classes are not washed out by frequent ones, and a batch draws evenly:
 chunk, then class, then step, over the cells that hold anything.
 
-A step is kept as (instance, labels so far, node, label, rewards, what follows): N + some 100 bytes.
+A step is kept as (instance, labels so far, node, label, rewards, what follows): 2 N + 100 bytes,
+and 800 more for what the residual kind sees of the energy.
 What follows, for n-step returns, is the discounted sum of n rewards and the state they lead to: the
 n actions, and the best action there by the policy that played.
 """

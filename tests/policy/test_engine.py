@@ -48,6 +48,9 @@ def test_undo_restores_every_bit(kind: str, costs: str, journal: int) -> None:
             node, before = trail.pop()
             assert engine.undo() == node
             assert snapshot(engine) == before
+    fresh = Engine(engine.policy, instance)
+    fresh.reset(engine.labels)
+    assert np.array_equal(engine.all_scores(), fresh.all_scores())
     kept = [int(k) for k in engine.parts.work.journal.steps[: len(trail), 3]]
     assert set(kept) <= ({0} if journal == 1 else {0, 1} if journal == 40 else {1})
 

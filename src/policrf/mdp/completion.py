@@ -25,9 +25,10 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.checks import IntArray
 from policrf.crf.energy import State, clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.mdp.graph import Float32Array
 
 # What a forbidden (infinite) term counts in Φ: a difference of two infinities would be no number.
 FORBIDDEN = 1e6
@@ -39,7 +40,7 @@ class Completion(NamedTuple):
     default: IntArray  # [N]
     labels: IntArray  # [N]; z
     matches: IntArray  # [C]; members of z with clique_label
-    beliefs: FloatArray  # [N, L]; softmax(−unary), what an unlabeled node may become; or [0, L]
+    beliefs: Float32Array  # [N, L]; softmax(−unary), what an unlabeled node may become; or [0, L]
 
 
 def new_completion(arrays: Arrays, default: IntArray, *, beliefs: bool = True) -> Completion:
@@ -51,7 +52,7 @@ def new_completion(arrays: Arrays, default: IntArray, *, beliefs: bool = True) -
         fixed,
         fixed.copy(),
         np.zeros(len(arrays.clique_kind), np.int64),
-        raised / raised.sum(axis=1, keepdims=True),
+        (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32),
     )
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion

@@ -30,7 +30,13 @@ from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, relaxed_support
 from policrf.mdp.graph import Float32Array
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
-from policrf.policy.spec import AGREE_INPUT, DEFAULT_INPUT, MARGIN_INPUT, SUPPORT_INPUT
+from policrf.policy.spec import (
+    AGREE_INPUT,
+    DEFAULT_INPUT,
+    MARGIN_INPUT,
+    N_INPUTS,
+    SUPPORT_INPUT,
+)
 
 LEVELS = 8
 # Margins are cut off here: a forbidden label's would be infinite.
@@ -194,25 +200,33 @@ def label_inputs(
 
 
 @inlined
-def add_clique_inputs(
-    a: Arrays, s: State, i: int, x: Float32Array, at: int, columns: int, active: IntArray, sign: int
+def special_inputs(
+    a: Arrays, s: State, z: Completion, i: int, labels: IntArray, inputs: Float32Array
 ) -> int:
-    """Add (sign 1) or take away (0) the cliques' part of x_i in x[at : at + D · columns].
+    """The labels of node i with other inputs than their margin, and these inputs [labels, D].
 
-    Input by input, labels side by side: the form that `scoring.correct` reads. Notes the inputs in
-    use in `active`, after the margin and the default; returns how many there are.
+    They are the default label and those that its cliques want; returns how many. The first column,
+    the margin, is left to the caller.
     """
-    count, seen = 2, 0
+    count = 1
+    labels[0] = z.default[i]
+    for column in range(N_INPUTS):
+        inputs[0, column] = 0.0
+    inputs[0, DEFAULT_INPUT] = 1.0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         column, first, second = clique_inputs(a, s, c)
-        if column >= 0:
-            to = at + column * columns + a.clique_label[c]
-            x[to] = x[to] * sign + sign
-            x[to + columns] = (x[to + columns] + first) * sign
-            x[to + 2 * columns] = (x[to + 2 * columns] + second) * sign
-            if not seen >> column & 1:
-                seen |= 1 << column
-                active[count], active[count + 1], active[count + 2] = column, column + 1, column + 2
-                count += 3
+        if column < 0:
+            continue
+        at = 0
+        while at < count and labels[at] != a.clique_label[c]:
+            at += 1
+        if at == count:
+            labels[at] = a.clique_label[c]
+            for other in range(N_INPUTS):
+                inputs[at, other] = 0.0
+            count += 1
+        inputs[at, column] += 1.0
+        inputs[at, column + 1] += first
+        inputs[at, column + 2] += second
     return count

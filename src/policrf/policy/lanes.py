@@ -115,6 +115,26 @@ def _relu(typing_context: Any, lanes: Any) -> Any:
     return _lanes(_lanes), codegen
 
 
+def _total(typing_context: Any, lanes: Any) -> Any:
+    """The sum of all lanes, by halves: always in the same order."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value, width = args[0], LANES
+        while width > 1:
+            width //= 2
+            undefined = ir.Constant(value.type, ir.Undefined)
+            mask = ir.VectorType(_INT32, width)
+            low = ir.Constant(mask, list(range(width)))
+            high = ir.Constant(mask, list(range(width, 2 * width)))
+            value = builder.fadd(
+                builder.shuffle_vector(value, undefined, low),
+                builder.shuffle_vector(value, undefined, high),
+            )
+        return builder.extract_element(value, ir.Constant(_INT32, 0))
+
+    return types.float32(_lanes), codegen
+
+
 # Typed loosely: inside a kernel they take lanes and arrays, which only numba can tell apart.
 load: Any = intrinsic(_load)
 store: Any = intrinsic(_store)
@@ -122,3 +142,4 @@ spread: Any = intrinsic(_spread)
 multiply_add: Any = intrinsic(_multiply_add)
 add: Any = intrinsic(_add)
 relu: Any = intrinsic(_relu)
+total: Any = intrinsic(_total)

@@ -25,12 +25,11 @@ OWN = 7  # [K, L, P]; θ1 + θ2 of the label: what a labeled node adds to its ow
 FEATURES = 8  # [K, F, P]; θ3
 BIAS = 9  # [K, P]
 MIX = 10  # [K − 1, P, P]; θ4
-OUT = 11  # [P, Q]; θ5
-HEAD_EMBEDDING = 12  # [P, H]; B
-HEAD_INPUTS = 13  # [D, H]; A
-HEAD_BIAS = 14  # [H]; c
-HEAD_OUT = 15  # [H]; v
-SCALE = 16  # [1]; s
+OUT = 11  # [P, Q + H]; θ5 and, of the residual kind (H = 0 for the paper's), B beside it
+HEAD_INPUTS = 12  # [D, H]; A
+HEAD_BIAS = 13  # [H]; c
+HEAD_OUT = 14  # [H]; v
+SCALE = 15  # [1]; s
 
 
 class Net(NamedTuple):
@@ -42,9 +41,13 @@ class Net(NamedTuple):
 
 def build_net(spec: Spec, weights: Weights) -> Net:
     """One's own copy: engines in several threads share none."""
-    rounds, width, hidden = spec.rounds, padded(spec.width), padded(spec.head_width)
-    columns = padded(spec.n_labels)
+    rounds, width, columns = spec.rounds, padded(spec.width), padded(spec.n_labels)
     residual = spec.kind == "residual"
+    hidden = padded(spec.head_width) if residual else 0
+    out = np.zeros((width, columns + hidden), np.float32)
+    out[: spec.width, : spec.n_labels] = weights["theta5"].T
+    if residual:
+        out[: spec.width, columns : columns + spec.head_width] = weights["head_embedding"].T
     own = weights["theta1"][:, :, None] + weights["theta2"]
     none = np.zeros((1, 1), np.float32)
     tensors = [
@@ -52,11 +55,10 @@ def build_net(spec: Spec, weights: Weights) -> Net:
         _in_corner(weights["theta3"].transpose(0, 2, 1), rounds, spec.n_features, width),
         _in_corner(weights["bias"] if residual else none, rounds, width),
         _in_corner(weights["theta4"].transpose(0, 2, 1), rounds - 1, width, width),
-        _in_corner(weights["theta5"].T, width, columns),
-        _in_corner(weights["head_embedding"].T if residual else none, width, hidden),
-        _in_corner(weights["head_inputs"].T if residual else none, len(INPUTS), hidden),
-        _in_corner(weights["head_bias"] if residual else none[0], hidden),
-        _in_corner(weights["head_out"] if residual else none[0], hidden),
+        out.reshape(-1),
+        _in_corner(weights["head_inputs"].T if residual else none[:, :0], len(INPUTS), hidden),
+        _in_corner(weights["head_bias"] if residual else none[0, :0], hidden),
+        _in_corner(weights["head_out"] if residual else none[0, :0], hidden),
         _in_corner(weights["scale"] if residual else none[0], 1),
     ]
     starts = np.cumsum([0, *(len(tensor) for tensor in tensors)])[:-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from policrf.compiled import inlined, leaf
@@ -10,19 +12,13 @@ from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Float32Array, Graph
-from policrf.policy.conditional import (
-    add_clique_inputs,
-    margins,
-    relative_costs,
-    squashed,
-)
-from policrf.policy.lanes import load, multiply_add, relu, spread, store
-from policrf.policy.layers import dense, embed, send
+from policrf.policy.conditional import margins, relative_costs, special_inputs, squashed
+from policrf.policy.lanes import add, load, multiply_add, relu, spread, store, total
+from policrf.policy.layers import ZERO, dense, embed, send
 from policrf.policy.net import (
     COLUMNS,
     COST_MODE,
     HEAD_BIAS,
-    HEAD_EMBEDDING,
     HEAD_INPUTS,
     HEAD_OUT,
     HIDDEN,
@@ -35,104 +31,122 @@ from policrf.policy.net import (
     WIDTH,
     Net,
 )
+from policrf.policy.spec import MARGIN_INPUT, N_INPUTS
 from policrf.policy.work import Work
 
 
 @leaf
-def correct(n: Net, scratch: Float32Array, active: IntArray, count: int) -> None:
-    """Add v · ReLU(A x(l) + B μ + c) to the logits of all labels, sixteen labels at once.
+def correct(
+    n: Net, scratch: Float32Array, labels: IntArray, inputs: Float32Array, count: int
+) -> None:
+    """Add v · ReLU(A x(l) + B μ + c) to the logits of all labels.
 
-    `scratch` holds μ [P], the logits [Q], room for the hidden units [H], and x [D, Q], of which the
-    `count` inputs in `active` are not all zero.
+    `scratch` holds μ [P], the logits [Q], B μ [H] and the margins [Q]. Most labels have no other
+    input than their margin: sixteen of these at once; the `count` special ones, each by itself.
     """
     width, columns, hidden = n.sizes[WIDTH], n.sizes[COLUMNS], n.sizes[HIDDEN]
-    bracket = width + columns
-    inputs = bracket + hidden
-    weights, bias, out_weights = n.sizes[HEAD_INPUTS], n.sizes[HEAD_BIAS], n.sizes[HEAD_OUT]
-    dense(n.numbers, n.sizes[HEAD_EMBEDDING], hidden, scratch, width, scratch, bracket)
+    bracket, margins = width + columns, width + columns + hidden
+    weights, out_weights = n.sizes[HEAD_INPUTS], n.sizes[HEAD_OUT]
+    for q in range(0, hidden, 16):
+        biased = add(load(scratch, bracket + q), load(n.numbers, n.sizes[HEAD_BIAS] + q))
+        store(scratch, bracket + q, biased)
+    for k in range(count):
+        inputs[k, MARGIN_INPUT] = scratch[margins + labels[k]]
+        out = spread(ZERO)
+        for q in range(0, hidden, 16):
+            unit = load(scratch, bracket + q)
+            for column in range(N_INPUTS):
+                x = inputs[k, column]
+                if x != 0.0:
+                    row = load(n.numbers, weights + column * hidden + q)
+                    unit = multiply_add(spread(x), row, unit)
+            out = multiply_add(relu(unit), load(n.numbers, out_weights + q), out)
+        # The margin's place keeps the result until the others are done.
+        inputs[k, MARGIN_INPUT] = scratch[width + labels[k]] + total(out)
     for q in range(0, columns, 16):
         out = load(scratch, width + q)
+        margin = load(scratch, margins + q)
         for h in range(hidden):
-            unit = spread(scratch[bracket + h] + n.numbers[bias + h])
-            for k in range(count):
-                weight = spread(n.numbers[weights + active[k] * hidden + h])
-                x = load(scratch, inputs + active[k] * columns + q)
-                unit = multiply_add(weight, x, unit)
+            weight = spread(n.numbers[weights + MARGIN_INPUT * hidden + h])
+            unit = multiply_add(weight, margin, spread(scratch[bracket + h]))
             out = multiply_add(spread(n.numbers[out_weights + h]), relu(unit), out)
         store(scratch, width + q, out)
+    for k in range(count):
+        scratch[width + labels[k]] = inputs[k, MARGIN_INPUT]
 
 
 @inlined
-def residual_scores(n: Net, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
-    """s · φ(m(l)) + θ5 μ + correction into `w.costs[2]`; returns the best label.
+def refresh_margins(n: Net, a: Arrays, s: State, z: Completion, w: Work, i: int) -> None:
+    """φ(m_i(l)) into `w.margins[i]`."""
+    relative_costs(a, n.sizes[COST_MODE], s, z, i, w.costs[0])
+    margins(w.costs[0], w.costs[1])
+    for label in range(w.costs.shape[1]):
+        margin = w.costs[1, label]
+        w.margins[i, label] = squashed(margin) if n.sizes[SQUASH] else margin
+    w.stale[i] = False
 
-    `w.scratch` holds μ and θ5 μ. Its inputs are all zero but for the margins, before and after.
+
+@inlined
+def residual_scores(n: Net, a: Arrays, s: State, z: Completion, w: Work, i: int) -> None:
+    """s · φ(m(l)) + θ5 μ + correction into `w.costs[2]`.
+
+    `w.scratch` holds μ, θ5 μ and B μ.
     """
-    width, columns, costs, x = n.sizes[WIDTH], n.sizes[COLUMNS], w.costs, w.scratch
-    relative_costs(a, n.sizes[COST_MODE], s, z, i, costs[0])
-    margins(costs[0], costs[1])
-    inputs = width + columns + n.sizes[HIDDEN]
-    for label in range(costs.shape[1]):
-        squashed_margin = squashed(costs[1, label])
-        x[inputs + label] = squashed_margin
-        costs[1, label] = squashed_margin if n.sizes[SQUASH] else costs[1, label]
-    default = inputs + columns + z.default[i]
-    x[default] = 1.0
-    count = add_clique_inputs(a, s, i, x, inputs, columns, w.active, 1)
-    correct(n, x, w.active, count)
-    x[default] = 0.0
-    if count > 2:
-        add_clique_inputs(a, s, i, x, inputs, columns, w.active, 0)
+    width, x = n.sizes[WIDTH], w.scratch
+    if w.stale[i]:
+        refresh_margins(n, a, s, z, w, i)
+    margin, scores = w.margins[i], w.costs[2]
+    at = width + n.sizes[COLUMNS] + n.sizes[HIDDEN]
+    for label in range(len(margin)):
+        x[at + label] = margin[label] if n.sizes[SQUASH] else squashed(margin[label])
+    count = special_inputs(a, s, z, i, w.special, w.inputs)
+    correct(n, x, w.special, w.inputs, count)
     scale = n.numbers[n.sizes[SCALE]]
-    best, value = 0, -np.inf
-    for label in range(costs.shape[1]):
-        score = scale * costs[1, label] + x[width + label]
-        costs[2, label] = score
-        best = label if score > value else best
-        value = max(score, value)
-    return best
+    for label in range(len(margin)):
+        scores[label] = scale * margin[label] + x[width + label]
 
 
 @leaf
-def highest(scores: Float32Array, start: int, count: int) -> int:
+def highest(scores: Any, start: int, count: int) -> int:
     """The first of the largest of scores[start : start + count], counted from start."""
-    best, value = 0, scores[start]
-    for label in range(1, count):
-        higher = scores[start + label] > value
-        best = label if higher else best
-        value = scores[start + label] if higher else value
-    return best
+    # Two runs side by side, even and odd, for half the latency.
+    even, odd = start, start + min(1, count - 1)
+    for k in range(start + 2, start + count - 1, 2):
+        even = k if scores[k] > scores[even] else even
+        odd = k + 1 if scores[k + 1] > scores[odd] else odd
+    if count % 2 and scores[start + count - 1] > scores[even]:
+        even = start + count - 1
+    if scores[odd] > scores[even] or (scores[odd] == scores[even] and odd < even):
+        even = odd
+    return even - start
 
 
 @leaf
 def logits(
     n: Net, g: Graph, rows: Float32Array, n_nodes: int, i: int, label: int, scratch: Float32Array
 ) -> None:
-    """θ5 μ_i into scratch[P : P + Q], after μ_i itself."""
+    """μ_i, θ5 μ_i and, of the residual kind, B μ_i into scratch[: P + Q + H]."""
     width = n.sizes[WIDTH]
     embed(n, g, rows, n_nodes, n.sizes[ROUNDS] - 1, i, label, scratch)
-    dense(n.numbers, n.sizes[OUT], n.sizes[COLUMNS], scratch, width, scratch, width)
+    columns = n.sizes[COLUMNS] + n.sizes[HIDDEN]
+    dense(n.numbers, n.sizes[OUT], columns, scratch, width, scratch, width)
 
 
 @inlined
 def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
     """Scores of the unlabeled node i into `w.costs[2]`, −inf where not allowed; its best label."""
-    width, n_labels = n.sizes[WIDTH], w.costs.shape[1]
+    width, scores = n.sizes[WIDTH], w.costs[2]
     logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
     if n.sizes[KIND] == PAPER:
-        for label in range(n_labels):
-            w.costs[2, label] = w.scratch[width + label]
-        best = highest(w.scratch, width, n_labels)
+        for label in range(len(scores)):
+            scores[label] = w.scratch[width + label]
     else:
-        best = residual_scores(n, a, s, z, w, i)
-    if not w.restricted[i]:
-        return best
-    for label in range(n_labels):
-        if np.isinf(a.unary[i, label]):
-            w.costs[2, label] = -np.inf
-    for label in range(n_labels):
-        best = label if w.costs[2, label] > w.costs[2, best] else best
-    return best
+        residual_scores(n, a, s, z, w, i)
+    if w.restricted[i]:
+        for label in range(len(scores)):
+            if np.isinf(a.unary[i, label]):
+                scores[label] = -np.inf
+    return highest(scores, 0, len(scores))
 
 
 @leaf
@@ -143,6 +157,7 @@ def score_all(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> 
         for i in range(n_nodes):
             send(n, g, w.rows, n_nodes, k, i, s.labels[i], w.scratch)
     for i in range(n_nodes):
+        w.stale[i] = True
         w.scores.values[i] = -np.inf
         if s.labels[i] < 0:
             w.best[i] = score_node(n, g, a, s, z, w, i)

@@ -74,18 +74,20 @@ def reach_network(g: Graph, r: Reach, i: int) -> int:
 
 
 @inlined
-def reach_energy(
-    a: Arrays, mode: int, s: State, z: Completion, r: Reach, i: int, count: int
-) -> int:
+def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int, count: int) -> int:
     """Append the unlabeled nodes whose costs or clique inputs the label of node i changes.
+
+    Their margins are stale from now on.
 
     Called while node i is labeled: after a step, before an undo.
     """
+    r = w.reach
     mark = r.stamp[len(r.stamp) - 1]
     label, old = s.labels[i], z.default[i]
     if mode == PARTIAL or mode == EXPECTED or label != old:
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
+            w.stale[j] = True
             if r.stamp[j] != mark and s.labels[j] < 0:
                 r.stamp[j] = mark
                 r.touched[count] = j
@@ -95,6 +97,7 @@ def reach_energy(
             c = a.node_clique[k]
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 j = a.clique_nodes[m]
+                w.stale[j] = True
                 if r.stamp[j] != mark and s.labels[j] < 0:
                     r.stamp[j] = mark
                     r.touched[count] = j
@@ -177,7 +180,7 @@ def step(
         s.labels[i] = label
     count = reach_network(g, w.reach, i)
     if residual:
-        count = reach_energy(a, n.sizes[COST_MODE], s, z, w.reach, i, count)
+        count = reach_energy(a, n.sizes[COST_MODE], s, z, w, i, count)
     if recording:
         width = n.sizes[WIDTH]
         record(w.journal, w.reach, s.labels, w.rows, w.best, w.scores, width, i, count, before)
@@ -198,7 +201,8 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     if not kept:
         count = reach_network(g, w.reach, i)
         if n.sizes[KIND] == RESIDUAL:
-            count = reach_energy(a, n.sizes[COST_MODE], s, z, w.reach, i, count)
+            count = reach_energy(a, n.sizes[COST_MODE], s, z, w, i, count)
+    w.stale[i] = True
     unassign(a, s, i)
     s.total[0] = j.energies[step]
     set_completed(a, z, i, z.default[i])
@@ -209,7 +213,9 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     for t in range(j.steps[step, FIRST_ROW], j.used[ROWS]):
         copy_row(j.rows, t * width, w.rows, j.row_at[t], width)
     for t in range(j.steps[step, FIRST_LEAF], j.used[LEAVES]):
-        w.best[j.leaf[t, 0]] = j.leaf[t, 1]
-        update(w.scores, j.leaf[t, 0], j.score[t])
+        node = j.leaf[t, 0]
+        w.stale[node] = True
+        w.best[node] = j.leaf[t, 1]
+        update(w.scores, node, j.score[t])
     j.used[ROWS], j.used[LEAVES] = j.steps[step, FIRST_ROW], j.steps[step, FIRST_LEAF]
     return int(i)

@@ -11,8 +11,8 @@ from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.model import CRF
 from policrf.mdp.graph import Float32Array
 from policrf.mdp.tournament import Tournament, new_tournament
-from policrf.policy.net import COLUMNS, HIDDEN, ROUNDS, WIDTH, Net
-from policrf.policy.spec import DEFAULT_INPUT, MARGIN_INPUT, N_INPUTS
+from policrf.policy.net import COLUMNS, HIDDEN, KIND, RESIDUAL, ROUNDS, WIDTH, Net
+from policrf.policy.spec import N_INPUTS
 
 # Entries of Journal.used.
 STEPS, ROWS, LEAVES, RECORDING, TRACKING = 0, 1, 2, 3, 4
@@ -46,11 +46,14 @@ class Work(NamedTuple):
     """N nodes, K rounds, P padded width, Q padded labels, H padded hidden units. Mutable."""
 
     rows: Float32Array  # [2 K − 1, N, P], flat: θ3 b_i (+ bias) of K layers, then θ4 μ_i of K − 1
-    scratch: Float32Array  # [P + Q + H + D Q]: embedding, logits, hidden units, inputs of one node
+    scratch: Float32Array  # [P + Q + H + Q]: embedding, logits, hidden units, margins of one node
     costs: FloatArray  # [3, L]: conditional costs, margins and scores of one node
+    margins: FloatArray  # [N, L]; φ(m_i(l)) of the residual kind, where not stale; else [0, L]
+    stale: NDArray[np.bool_]  # [N]; whether the costs of a node may have changed since
     best: IntArray  # [N]; the label of an unlabeled node's highest score
     scores: Tournament  # that score; −inf where labeled
-    active: IntArray  # [D]; the inputs in use at one node, the margin and the default first
+    special: IntArray  # [L]; labels of one node with other inputs than their margin
+    inputs: Float32Array  # [L, D]; their inputs
     restricted: NDArray[np.bool_]  # [N]; whether some label of the node is not allowed
     reach: Reach
     journal: Journal
@@ -64,11 +67,14 @@ def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
     steps = n_nodes if journal_rows else 0
     return Work(
         np.empty((2 * rounds - 1) * n_nodes * width, np.float32),
-        np.zeros(width + columns + hidden + N_INPUTS * columns, np.float32),
+        np.zeros(width + columns + hidden + columns, np.float32),
         np.zeros((3, n_labels)),
+        np.zeros((n_nodes if net.sizes[KIND] == RESIDUAL else 0, n_labels)),
+        np.ones(n_nodes, np.bool_),
         np.zeros(n_nodes, np.int64),
         new_tournament(n_nodes),
-        np.array([MARGIN_INPUT, DEFAULT_INPUT, *[0] * (N_INPUTS - 2)], np.int64),
+        np.zeros(n_labels, np.int64),
+        np.zeros((n_labels, N_INPUTS), np.float32),
         np.asarray(~np.isfinite(crf.unary).all(axis=1), np.bool_),
         Reach(
             np.zeros(n_nodes + 1, np.int64),

@@ -22,21 +22,23 @@ from policrf.search.search import SearchOptions, TreeSearch
 # Table 4 of the paper, U+P+HOP1+HOP2: seconds of DQN (greedy) and of MCTS.
 PAPER = {250: (0.22, 3.01), 1000: (0.78, 22.8), 2000: (1.72, 46.2), 10_000: (8.20, 210.3)}
 
+# "search" is the default: shaped reward, c = 0.6, T = 0.1, no encouraged sets, early stop.
+PAPERS_WAY = {"encourage": True, "temperature": 1.0, "exploration": 1.0, "stop_early": False}
 WAYS = {
-    "paper: sign, M1–M3, T = 1": {"encourage": True, "temperature": 1.0, "stop_early": False},
-    "sign (default)": {},
-    "sign, all 20 simulations": {"stop_early": False},
-    "difference": {"reward": "difference"},
-    "shaped": {"reward": "shaped"},
-    "sign, gumbel": {"root": "gumbel"},
-    "rollout, taken most": {"leaf": "rollout", "follow": False},
+    "search": {},
+    "search, all 20 simulations": {"stop_early": False},
+    "search, c = 1": {"exploration": 1.0},
+    "search, depth 2, c = 2": {"depth": 2, "exploration": 2.0},
+    "search, gumbel": {"root": "gumbel"},
+    "R2 (sign)": {"reward": "sign", "exploration": 1.0},
+    "R1 (difference)": {"reward": "difference", "exploration": 1.0},
+    "the paper's: R2, M1–M3": PAPERS_WAY | {"reward": "sign"},
+    "the paper's: R1, M1–M3": PAPERS_WAY | {"reward": "difference"},
     "rollout": {"leaf": "rollout"},
-    "rollout, 20 candidates": {"leaf": "rollout", "candidates": 20},
-    "rollout, gumbel": {"leaf": "rollout", "root": "gumbel"},
     "rollout, gumbel, noise, 40 candidates": {
         "leaf": "rollout", "root": "gumbel", "gumbel_scale": 1.0, "candidates": 40,
     },
-}
+}  # fmt: skip
 
 
 def greedily(policy, instance):
@@ -62,7 +64,7 @@ def searching(policy, instance, options):
 def policies(path, instance):
     n_labels, n_features = instance.crf.n_labels, instance.features.shape[1]
     if path:
-        return {"trained": pc.load_policy(path)}
+        return {path: pc.load_policy(path)}
     return {
         kind: pc.Policy.untrained(n_labels=n_labels, n_features=n_features, kind=kind)
         for kind in ("residual", "paper")
@@ -70,19 +72,17 @@ def policies(path, instance):
 
 
 def costs(path, sizes, repeats):
-    print("| policy | N | greedy (s) | search (s) | × | all 20 of them (s) | × | paper (s) | × |")
+    print("| policy | N | greedy (s) | search (s) | × | R2 (s) | × | paper (s) | × |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, policy in policies(path, pc.make_scene(20, "B")).items():
         for size in sizes:
             scene = pc.make_scene(size, "B", seed=1)
             count = repeats if size <= 2000 else 1
+            searching(policy, pc.make_scene(20, "B"), SearchOptions())  # compiles
             greedy = min(greedily(policy, scene)[1] for _ in range(3 * repeats))
             both = [
-                min(
-                    searching(policy, scene, SearchOptions(stop_early=early))[1]
-                    for _ in range(count)
-                )
-                for early in (True, False)
+                min(searching(policy, scene, SearchOptions(**WAYS[way]))[1] for _ in range(count))
+                for way in ("search", "R2 (sign)")
             ]
             theirs = PAPER.get(size)
             shown = f"{theirs[1]} | {theirs[1] / theirs[0]:.0f}" if theirs else "– | –"
@@ -93,6 +93,9 @@ def costs(path, sizes, repeats):
 def energies(path, size, count, simulations):
     scenes = [pc.make_scene(size, "B", seed=5000 + k) for k in range(count)]
     policy = next(iter(policies(path, scenes[0]).values()))
+    searching(policy, pc.make_scene(20, "B"), SearchOptions())  # compiles
+    for name in ("alpha_expansion", "refine"):
+        pc.solve(pc.make_scene(20, "B"), name)
     print(f"\n{count} scenes of regime B, N = {size}, {simulations} simulations, {policy!r}\n")
     print("| solver | energy | below greedy (%) | lowered / raised | seconds | energy a second |")
     print("|---|---|---|---|---|---|")

@@ -28,7 +28,7 @@ def hcf(instance, **fields):
 
 
 def search_of(instance, seed=0, policy=None, **options):
-    options = {"stop_early": False} | options
+    options = {"stop_early": False, "reward": "sign", "exploration": 1.0} | options
     return TreeSearch(policy or hcf(instance), instance, SearchOptions(**options), seed=seed)
 
 
@@ -63,7 +63,13 @@ def test_statistics_are_those_of_the_plain_search(seed, encourage):
     instance = tiny_instance(seed, n_nodes=5, groups=("potts", "hop1", "hop2"), forbidden=0.15)
     policy = hcf(instance, seed=seed, kind=("paper", "residual")[seed % 2])
     options = SearchOptions(
-        simulations=12, depth=3, candidates=0, encourage=encourage, stop_early=False
+        simulations=12,
+        depth=3,
+        candidates=0,
+        encourage=encourage,
+        stop_early=False,
+        reward="sign",
+        exploration=1.0,
     )
     search = TreeSearch(policy, instance, options, seed=seed)
     plain = PlainSearch(policy, instance, options, new_generator(0))
@@ -232,6 +238,15 @@ def test_rollouts_find_a_quota_that_labels_one_by_one_do_not():
     assert searched.energy <= greedy
     assert searched.energy == scene.crf.energy(searched.labels)
     assert sorted(searched.order.tolist()) == list(range(50))
+
+
+def test_search_lowers_the_energy_of_the_greedy_policy():
+    scenes = [pc.make_scene(100, "B", seed=seed) for seed in range(6)]
+    policy = hcf(scenes[0])
+    greedy = np.array([pc.solve(scene, policy).energy for scene in scenes])
+    searched = np.array([pc.solve(scene, policy, search=20, depth=4).energy for scene in scenes])
+    assert searched.mean() < greedy.mean()
+    assert (searched <= greedy + 1e-9).sum() >= 5
 
 
 def test_options_are_checked():

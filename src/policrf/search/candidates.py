@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import IntArray
 from policrf.crf.energy import State
@@ -40,7 +40,7 @@ from policrf.search.walk import (
 M1_BONUS, M2_BONUS, M3_BONUS = 0, 1, 2
 
 
-@leaf
+@inner
 def leaf_of(t: Tournament, n: int) -> int:
     """The best leaf below match n of a tournament (or leaf n − S itself); −1 if there is none."""
     size = len(t.winners)
@@ -49,7 +49,7 @@ def leaf_of(t: Tournament, n: int) -> int:
     return n - size if n - size < len(t.values) else -1
 
 
-@leaf
+@inner
 def next_best(t: Tournament, frontier: IntArray, count: int) -> tuple[int, int]:
     """The best leaf below the frontier's matches, which are split around it; −1 if none is left.
 
@@ -78,7 +78,7 @@ def next_best(t: Tournament, frontier: IntArray, count: int) -> tuple[int, int]:
     return best, count
 
 
-@leaf
+@inner
 def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: float) -> None:
     """Put an action in its place among at most `most`, ordered by score, earlier ones first."""
     k = t.n_actions[state]
@@ -97,7 +97,7 @@ def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: fl
     t.action[state, k, NODE], t.action[state, k, LABEL] = node, label
 
 
-@leaf
+@inner
 def favoured_nodes(
     best: IntArray, scores: Tournament, q: Search, order: Tournament, state: int, most: int
 ) -> None:
@@ -113,7 +113,7 @@ def favoured_nodes(
             add_edge(t, state, i, best[i], scores.values[i])
 
 
-@leaf
+@inner
 def set_bonuses(g: Graph, a: Arrays, s: State, q: Search, state: int, most: int) -> None:
     """M1, M2 and M3 of every action, after adding the label M3 favours at up to `most` nodes there.
 
@@ -137,7 +137,7 @@ def set_bonuses(g: Graph, a: Arrays, s: State, q: Search, state: int, most: int)
         k += 1
 
 
-@leaf
+@inner
 def set_priors(t: Tree, state: int, temperature: float) -> None:
     """π_θ(a|s) = softmax(score / temperature) over the state's actions."""
     count = t.n_actions[state]
@@ -152,7 +152,7 @@ def set_priors(t: Tree, state: int, temperature: float) -> None:
         t.prior[state, k] /= total
 
 
-@leaf
+@inner
 def expand(
     n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, state: int
 ) -> None:

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
-from policrf.mdp.random import uniform
 from policrf.mdp.tournament import champion
 from policrf.policy.net import Net
 from policrf.policy.step import step, undo
@@ -71,7 +70,7 @@ from policrf.search.walk import (
 BEST, NONE = -1, -2  # what `run` takes as an edge
 
 
-@leaf
+@inner
 def back_up(t: Tree, states: IntArray, edges: IntArray, depth: int, outcome: float) -> None:
     """Add the values of a simulation of `depth` steps; `outcome` is its rollout's, or NaN."""
     total = 0.0
@@ -91,7 +90,7 @@ def back_up(t: Tree, states: IntArray, edges: IntArray, depth: int, outcome: flo
         t.total[state, edge] += value
 
 
-@leaf
+@inner
 def settled(t: Tree, remaining: int) -> bool:
     """Whether `remaining` further simulations cannot change which action is taken most."""
     first, second = 0, 0
@@ -104,7 +103,7 @@ def settled(t: Tree, remaining: int) -> bool:
     return first - second > remaining
 
 
-@leaf
+@inner
 def begin_decision(q: Search) -> None:
     """Gumbel selection draws its noise; the root has its actions already."""
     draw_noise(q.numbers[GUMBEL_SCALE], q.generator, q.noise)
@@ -112,7 +111,7 @@ def begin_decision(q: Search) -> None:
         q.before[k] = q.tree.taken[0, k]
 
 
-@leaf
+@inner
 def keep_best(labels: IntArray, energy: float, q: Search, left: int) -> None:
     """Remember a rollout if it is the best so far: its labeling, and its last `left` nodes."""
     if energy < q.numbers[BEST_ENERGY]:
@@ -124,7 +123,7 @@ def keep_best(labels: IntArray, energy: float, q: Search, left: int) -> None:
             q.plan[t] = q.trial[t]
 
 
-@leaf
+@inner
 def follow_plan(q: Search, i: int, label: int) -> None:
     """An action was taken for good: the best rollout is left (−1) unless it was its next one."""
     at = q.counters[PLAN_AT]
@@ -134,7 +133,7 @@ def follow_plan(q: Search, i: int, label: int) -> None:
         q.counters[PLAN_AT] = -1
 
 
-@leaf
+@inner
 def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
     """Go on selecting until a state has no actions yet, or `limit` is reached; returns the depth.
 
@@ -189,7 +188,7 @@ def tree_policy(q: Search, out: FloatArray) -> int:
     return int(count)
 
 
-@leaf
+@inner
 def best_edge(q: Search) -> int:
     """What is decided when labeling: argmax π_MCTS, or the next action of the best rollout."""
     at = q.counters[PLAN_AT]
@@ -200,19 +199,6 @@ def best_edge(q: Search) -> int:
             return edge
     if q.settings[ROOT] == GUMBEL_ROOT:
         return decide_gumbel(q)
-    return most_taken(q.tree, 0)
-
-
-@leaf
-def drawn_edge(q: Search, policy: FloatArray, count: int) -> int:
-    """What is decided when learning: a ~ π_MCTS."""
-    if q.settings[ROOT] == GUMBEL_ROOT:
-        return decide_gumbel(q)
-    rest = uniform(q.generator)
-    for k in range(count):
-        rest -= policy[k]
-        if rest < 0:
-            return k
     return most_taken(q.tree, 0)
 
 

@@ -4,8 +4,9 @@
     a* = argmax U + M1, U + M2 or U + M3, each with probability ⅓
 
 r̃ accumulates, so the first term is a mean; it is 0 for an action not taken yet, and on the scale
-of the tree's own values (0 the lowest, 1 the highest) unless the reward is ±1 as it is. N(s) counts
-the visit that selects, so that the first one follows the prior. c = 1 in the paper.
+of the tree's own values (0 the lowest, 1 the highest; ½ while all are alike, so that a search that
+has seen no difference follows the prior) unless the reward is ±1 as it is. N(s) counts the visit
+that selects. c = 1 in the paper.
 
 Gumbel (Danihelka et al. 2022): the root's actions of the highest score + noise share the
 simulations by sequential halving; what is decided is the highest of noise + score + σ(value) among
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.mdp.random import Generator, below, uniform
 from policrf.mdp.rewards import SIGN
@@ -41,7 +42,7 @@ ROOTS = ("puct", "gumbel")
 _VISIT_OFFSET, _VALUE_SCALE = 50.0, 0.1  # of σ, as in the paper on Gumbel search
 
 
-@leaf
+@inner
 def select_puct(q: Search, state: int) -> int:
     """argmax U, with one of M1, M2, M3 where these are encouraged; the earlier of equals."""
     t = q.tree
@@ -55,8 +56,8 @@ def select_puct(q: Search, state: int) -> int:
     for k in range(t.n_actions[state]):
         taken = t.taken[state, k]
         u = factor * t.prior[state, k] / (1 + taken)
-        if taken > 0 and width > 0:
-            u += (t.total[state, k] / taken - low) / width
+        if taken > 0:
+            u += (t.total[state, k] / taken - low) / width if width > 0 else 0.5
         if encouraged:
             u += t.bonus[state, k, which]
         if u > highest:
@@ -81,7 +82,7 @@ def halving_schedule(considered: int, simulations: int) -> IntArray:
     return np.array(schedule[:simulations], np.int64)
 
 
-@leaf
+@inner
 def draw_noise(scale: float, generator: Generator, out: FloatArray) -> None:
     """Gumbel noise; all 0 where the scale is 0."""
     for k in range(len(out)):
@@ -90,14 +91,14 @@ def draw_noise(scale: float, generator: Generator, out: FloatArray) -> None:
             out[k] = -scale * np.log(-np.log(max(uniform(generator), 1e-300)))
 
 
-@leaf
+@inner
 def improved(t: Tree, k: int, temperature: float, most: int, unknown: float) -> float:
     """score + σ(value) of an action of the root; `unknown` is the value of one never taken."""
     value = scaled(t, mean_value(t, 0, k)) if t.taken[0, k] else unknown
     return float(t.score[0, k] / temperature + (_VISIT_OFFSET + most) * _VALUE_SCALE * value)
 
 
-@leaf
+@inner
 def most_visits(t: Tree) -> int:
     """max N(a|root)."""
     most = 0
@@ -106,7 +107,7 @@ def most_visits(t: Tree) -> int:
     return most
 
 
-@leaf
+@inner
 def root_value(t: Tree) -> float:
     """The mean of what the root's actions led to."""
     total, taken = 0.0, 0
@@ -116,7 +117,7 @@ def root_value(t: Tree) -> float:
     return scaled(t, total / taken) if taken else 0.0
 
 
-@leaf
+@inner
 def select_gumbel(q: Search) -> int:
     """Of the root's actions taken as often as the schedule says, the highest noise + score + σ."""
     t, temperature = q.tree, q.numbers[TEMPERATURE]
@@ -134,7 +135,7 @@ def select_gumbel(q: Search) -> int:
     return best if best >= 0 else fewest
 
 
-@leaf
+@inner
 def decide_gumbel(q: Search) -> int:
     """The highest noise + score + σ among the root's actions taken most in this decision."""
     t, temperature = q.tree, q.numbers[TEMPERATURE]
@@ -148,7 +149,7 @@ def decide_gumbel(q: Search) -> int:
     return best
 
 
-@leaf
+@inner
 def select(q: Search, state: int, depth: int) -> int:
     """The slot of the action that a simulation takes at this depth."""
     if depth == 0 and q.settings[ROOT] == GUMBEL_ROOT:

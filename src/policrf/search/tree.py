@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.checks import FloatArray, IntArray
 
 NODE, LABEL = 0, 1  # columns of Tree.action
@@ -67,7 +67,7 @@ def start_tree(t: Tree, visits: int) -> None:
     add_state(t, visits)
 
 
-@leaf
+@inner
 def add_state(t: Tree, visits: int) -> int:
     """A new unexpanded state; returns its number."""
     state = t.used[0]
@@ -77,7 +77,7 @@ def add_state(t: Tree, visits: int) -> int:
     return int(state)
 
 
-@leaf
+@inner
 def add_edge(t: Tree, state: int, node: int, label: int, score: float) -> None:
     """A further action of a state, not taken yet."""
     k = t.n_actions[state]
@@ -87,7 +87,7 @@ def add_edge(t: Tree, state: int, node: int, label: int, score: float) -> None:
     start_edge(t, state, k)
 
 
-@leaf
+@inner
 def start_edge(t: Tree, state: int, k: int) -> None:
     """The action in slot k was not taken yet."""
     t.taken[state, k] = 0
@@ -96,7 +96,7 @@ def start_edge(t: Tree, state: int, k: int) -> None:
     t.child[state, k] = -1
 
 
-@leaf
+@inner
 def find_edge(t: Tree, state: int, node: int, label: int) -> int:
     """The slot of an action; −1 if the state does not have it."""
     for k in range(t.n_actions[state]):
@@ -105,21 +105,21 @@ def find_edge(t: Tree, state: int, node: int, label: int) -> int:
     return -1
 
 
-@leaf
+@inner
 def note_value(t: Tree, value: float) -> None:
     """Widen the bounds, by which values are scaled."""
     t.bounds[LOW] = min(t.bounds[LOW], value)
     t.bounds[HIGH] = max(t.bounds[HIGH], value)
 
 
-@leaf
+@inner
 def scaled(t: Tree, value: float) -> float:
-    """The value on the scale of the tree's own: 0 the lowest, 1 the highest."""
+    """The value on the scale of the tree's own: 0 the lowest, 1 the highest; ½ if all are alike."""
     width = t.bounds[HIGH] - t.bounds[LOW]
-    return float((value - t.bounds[LOW]) / width) if width > 0 else 0.0
+    return float((value - t.bounds[LOW]) / width) if width > 0 else 0.5
 
 
-@leaf
+@inner
 def mean_value(t: Tree, state: int, k: int) -> float:
     """r̃ / N(a|s); an action that was never taken counts as 0."""
     if t.taken[state, k] == 0:
@@ -127,7 +127,7 @@ def mean_value(t: Tree, state: int, k: int) -> float:
     return float(t.total[state, k] / t.taken[state, k])
 
 
-@leaf
+@inner
 def most_taken(t: Tree, state: int) -> int:
     """argmax π_MCTS; among equals the higher mean value, then the earlier slot."""
     best = 0
@@ -138,7 +138,7 @@ def most_taken(t: Tree, state: int) -> int:
     return best
 
 
-@leaf
+@inner
 def keep_subtree(t: Tree, edge: int) -> None:
     """The child of the root's edge becomes the root with its statistics; all else is forgotten."""
     child, taken = t.child[0, edge], t.taken[0, edge]
@@ -170,7 +170,7 @@ def keep_subtree(t: Tree, edge: int) -> None:
                 t.child[state, k] = t.place[t.child[state, k]]
 
 
-@leaf
+@inner
 def copy_edge(t: Tree, state: int, to: int, k: int) -> None:
     """Slot k of one state into the same slot of another."""
     for column in range(2):

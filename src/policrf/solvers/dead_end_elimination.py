@@ -11,6 +11,8 @@ The whole state is the mask `alive` [N, L]; a node is fixed when one label is le
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
@@ -19,7 +21,7 @@ from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.run import Run
 
-NODES = 2_000  # visited by a kernel call
+WORK = 5_000_000  # comparisons a kernel call makes, some 50 ms
 TABLE_WORK = 1 << 22  # table entries times labels that a visit of one node may look at
 
 
@@ -35,13 +37,25 @@ def eliminate(run: Run, arrays: Arrays, alive: BoolArray) -> bool:
     dirty = np.ones(n_nodes, np.bool_)
     ranges = np.empty((len(arrays.clique_kind), 2), np.int64)
     match_ranges(arrays, alive, ranges)
+    cuts = _equal_work(arrays)
     while dirty.any():
-        for start in range(0, n_nodes, NODES):
+        for start, stop in pairwise(cuts):
             if run.expired():
                 return True
-            if not sweep(arrays, alive, dirty, ranges, start, min(start + NODES, n_nodes)):
+            if not sweep(arrays, alive, dirty, ranges, start, stop):
                 return False
     return True
+
+
+def _equal_work(a: Arrays) -> list[int]:
+    """Where to cut the nodes into slices of about the same work, from 0 to N."""
+    n_nodes, n_labels = a.unary.shape
+    table_size = np.diff(a.data_ptr)[a.node_clique] * (a.clique_kind[a.node_clique] == TABLE)
+    owner = np.repeat(np.arange(n_nodes), np.diff(a.node_ptr))
+    tables = np.bincount(owner, np.minimum(table_size * n_labels, TABLE_WORK), n_nodes)
+    done = np.cumsum(tables + n_labels * (10 + np.diff(a.adj_ptr))) // WORK
+    cuts: list[int] = (np.flatnonzero(np.diff(done)) + 1).tolist()
+    return [0, *cuts, n_nodes]
 
 
 @leaf

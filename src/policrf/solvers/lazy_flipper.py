@@ -17,7 +17,15 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.errors import InvalidOption
 from policrf.solvers import solve
-from policrf.solvers.local_search import LENGTH, Search, centred, descend, keep, new_search
+from policrf.solvers.local_search import (
+    LENGTH,
+    Search,
+    centred,
+    descend,
+    keep,
+    new_search,
+    slice_size,
+)
 from policrf.solvers.refine import Moves, improve
 from policrf.solvers.run import Run
 from policrf.solvers.subset_search import (
@@ -31,7 +39,6 @@ from policrf.solvers.subset_search import (
     update_reach,
 )
 
-SLICE = 10_000  # nodes a descent visits in one kernel call
 STEPS = 50_000  # trials of the subset search in one kernel call, some 10 ms
 PYTHON_STEPS = 500  # with Custom terms, which may be slow Python functions
 
@@ -121,7 +128,7 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
 def _descend(a: Arrays, s: State, q: Search) -> None:
     """Single relabels to the end: few, after a move."""
     while q.cursor[LENGTH] > 0:
-        descend(a, s, q, SLICE)
+        descend(a, s, q, slice_size(a))
         raise_if_failed()
     keep(a, s, q)
 

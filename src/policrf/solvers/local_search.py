@@ -76,6 +76,11 @@ def largest(a: Arrays) -> float:
     return max(float(np.max(np.abs(x), where=x < np.inf, initial=0.0)) for x in parts)
 
 
+def slice_size(a: Arrays) -> int:
+    """Nodes or edges that a kernel call may visit: fewer where Custom terms may be slow Python."""
+    return 100 if (a.clique_address != 0).any() else 10_000
+
+
 def gained(s: State, q: Search, forbidden: int) -> bool:
     """Whether the move lowers the energy: fewer infinite terms, or as many and a lower sum."""
     return bool(is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]))

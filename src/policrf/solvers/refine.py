@@ -32,6 +32,7 @@ from policrf.solvers.local_search import (
     gained,
     keep,
     new_search,
+    slice_size,
     undo,
 )
 from policrf.solvers.refine_boxes import box_move, trade_moves
@@ -40,7 +41,6 @@ from policrf.solvers.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.refine_regions import region_move
 from policrf.solvers.run import Run
 
-SLICE = 10_000  # nodes or edges a kernel call visits
 CHAINS = 4  # chains of trades that a kernel call makes at most
 ROUNDS = 100  # more only where rounding lets moves undo each other
 
@@ -136,6 +136,7 @@ def _one_round(
     a: Arrays, s: State, q: Search, heap: Heap, moves: Moves
 ) -> Generator[tuple[str, int]]:
     """Every kind of move once, in slices; yields the kind and the number of moves made."""
+    size = slice_size(a)
     yield from _singles(a, s, q)
     counting = a.clique_label >= 0
     if moves.boxes:
@@ -154,21 +155,20 @@ def _one_round(
 
         def next_region() -> bool:
             nonlocal node
-            node, found = region_move(a, s, q, visited, region, node, SLICE)
+            node, found = region_move(a, s, q, visited, region, node, size)
             return found
 
         while node < len(a.unary):
             yield from _settle("regions", a, s, q, next_region)
     if moves.pairs:
-        for first, last in _slices(len(a.edges), SLICE):
+        for first, last in _slices(len(a.edges), size):
             yield "pairs", pair_moves(a, s, q, first, last)
         if not counting.all():
-            step = 1 if (a.clique_address != 0).any() else 100
-            for first, last in _slices(len(counting), step):
+            for first, last in _slices(len(counting), size // 100):
                 yield "pairs", table_pair_moves(a, s, q, first, last)
         yield from _singles(a, s, q)
     if moves.growth:
-        for first, last in _slices(len(a.unary), SLICE // 10):
+        for first, last in _slices(len(a.unary), size // 10):
             yield "growth", growth_moves(a, s, q, first, last)
     q.touched[:] = False
 
@@ -176,7 +176,7 @@ def _one_round(
 def _singles(a: Arrays, s: State, q: Search) -> Iterator[tuple[str, int]]:
     """Descend to the end of the queue, and close the move."""
     while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
-        descend(a, s, q, SLICE)
+        descend(a, s, q, slice_size(a))
         yield "pairs", 0
     keep(a, s, q)
 
@@ -192,7 +192,7 @@ def _settle(
         return
     try:
         while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
-            descend(a, s, q, SLICE)
+            descend(a, s, q, slice_size(a))
             yield kind, 0
     finally:
         better = gained(s, q, forbidden)

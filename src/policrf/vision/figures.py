@@ -131,7 +131,8 @@ def heat_figure(path: str | Path, panels: Sequence[Heat], scale: str) -> None:
         axis.set_xticks(range(len(heat.columns)), heat.columns, fontsize=8, rotation=45)
         axis.set_ylabel(heat.row_name)
         axis.set_xlabel(heat.column_name)
-        figure.colorbar(image, ax=axis, label=scale)
+        figure.colorbar(image, ax=axis)
+    figure.suptitle(scale, fontsize=10)
     _save(figure, path)
 
 

@@ -72,13 +72,13 @@ def test_other_sizes_of_the_network(rounds: int, width: int) -> None:
         follow(instance, policy, None, every=3)
 
 
-@pytest.mark.parametrize("costs", ["partial", "completed", "relaxed", "expected"])
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
 @pytest.mark.parametrize("seed", range(4))
-def test_every_kind_of_potential(costs: str, seed: int) -> None:
+def test_every_kind_of_potential(kind: str, costs: str, seed: int) -> None:
     """Tables, custom functions, forbidden labels and unequal label sets."""
     crf = random_crf(seed, n_nodes=14, n_labels=4, forbidden=0.1, ragged=seed % 2 == 1)
     instance = pc.Instance.from_crf(crf)
-    follow(instance, random_policy(instance, "residual", costs, seed), None)
+    follow(instance, random_policy(instance, kind, costs, seed), None)
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)

@@ -129,7 +129,7 @@ class MCTSLearner:
         self.optimizer = torch.optim.Adam(self.theta.values(), lr=config.learning_rate)
         self.features = torch.from_numpy(corpus.features)
         self.generator = np.random.default_rng([seed, 3])
-        self.slots = config.candidates + 3 * ((config.candidates + 1) // 2) * config.encourage
+        self.slots = config.options().slots
         self.replay = Replay(
             config.capacity, corpus.n_labels, corpus.largest,
             n_values=self.slots, n_following=self.slots,

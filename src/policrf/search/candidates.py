@@ -4,7 +4,8 @@ A state has up to N · L actions; a simulation takes one. Of those not taken yet
 PUCB takes the one of the highest prior: a state visited n times has taken its n best. So the tree
 holds the `candidates` best actions of the policy's, found in the engine's tournament without a look
 at the others, and for each of M1, M2 and M3 half as many that these favour: for M1 and M2 the
-policy's label of the nodes they rank first, for M3 the majority label of the nodes already there.
+policy's label and the unary's of the nodes they rank first (a policy that has learned nothing would
+never see a good label without the latter), for M3 the majority label of the nodes already there.
 Of nodes that M1 ranks equal it is the few that a random tie-break puts first. With candidates ≥
 N · L the tree is the exhaustive one.
 
@@ -101,7 +102,10 @@ def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: fl
 def favoured_nodes(
     best: IntArray, scores: Tournament, q: Search, order: Tournament, state: int, most: int
 ) -> None:
-    """The policy's label of the nodes that a set ranks first."""
+    """The policy's and the unary's label of the nodes that a set ranks first.
+
+    A score that the engine does not hold is left open (NaN).
+    """
     t = q.tree
     q.frontier[0] = 1
     open_matches = 1
@@ -111,6 +115,9 @@ def favoured_nodes(
             return
         if find_edge(t, state, i, best[i]) < 0:
             add_edge(t, state, i, best[i], scores.values[i])
+        likely = q.explorer.unary_labels[i]
+        if find_edge(t, state, i, likely) < 0:
+            add_edge(t, state, i, likely, np.nan)
 
 
 @inner
@@ -177,7 +184,7 @@ def expand(
         favoured_nodes(w.best, w.scores, q, q.explorer.adjacency, state, few)
         favoured_nodes(w.best, w.scores, q, q.explorer.certainty, state, few)
         set_bonuses(g, a, s, q, state, few)
-        for k in range(t.n_actions[state]):  # scores of the labels that M3 has added
+        for k in range(t.n_actions[state]):  # scores that were left open
             if np.isnan(t.score[state, k]):
                 i = t.action[state, k, NODE]
                 if i != asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,6 +83,11 @@ class SearchOptions:
                 )
         if not self.temperature > 0 or not self.exploration >= 0:
             raise InvalidOption("temperature must be above 0, and exploration not below")
+
+    @property
+    def slots(self) -> int:
+        """Actions that a state can have in the tree: the best, and those that M1, M2, M3 favour."""
+        return self.candidates + 5 * ((self.candidates + 1) // 2) * self.encourage
 
 
 OPTION_NAMES = tuple(field.name for field in fields(SearchOptions))
@@ -215,7 +220,7 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
     depth = min(options.depth, n_nodes)
     everything = n_nodes * n_labels
     candidates = min(options.candidates or everything, everything)
-    slots = min(everything, candidates + 3 * ((candidates + 1) // 2) * options.encourage)
+    slots = min(everything, replace(options, candidates=candidates).slots)
     # A state of depth k is at most k decisions old, and a simulation adds few.
     new = 1 if options.leaf == LEAVES[ROLLOUT_LEAF] else max(1, depth - 1)
     n_states = 2 + options.simulations * new * depth

@@ -23,7 +23,7 @@ from policrf.solvers.exact_toulbar2 import has_toulbar2, solve_network
 from policrf.solvers.run import Run
 
 TOULBAR2_SHARE = 0.6  # of the time that is left; HiGHS gets the rest where it does not finish
-LABELS = (300, 6_000)  # below, HiGHS is done before a process starts; above, it has a bound sooner
+LABELS = (50, 6_000)  # below, HiGHS is done before a process starts; above, it has a bound sooner
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 
 

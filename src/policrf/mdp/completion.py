@@ -46,14 +46,13 @@ class Completion(NamedTuple):
 def new_completion(arrays: Arrays, default: IntArray, *, beliefs: bool = True) -> Completion:
     """The completion of the empty labeling by `default` [N]; `beliefs` are for expected costs."""
     fixed = np.array(default, np.int64)
-    unary = arrays.unary if beliefs else arrays.unary[:0]
-    raised = np.exp(unary.min(axis=1, keepdims=True) - unary)
-    completion = Completion(
-        fixed,
-        fixed.copy(),
-        np.zeros(len(arrays.clique_kind), np.int64),
-        (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32),
-    )
+    unary = arrays.unary
+    share = np.zeros((0, unary.shape[1]), np.float32)
+    if beliefs:
+        raised = np.exp(unary.min(axis=1, keepdims=True) - unary)
+        share = (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32)
+    matches = np.zeros(len(arrays.clique_kind), np.int64)
+    completion = Completion(fixed, fixed.copy(), matches, share)
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion
 

@@ -28,7 +28,7 @@ from policrf.mdp.state import default_labels
 from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
 from policrf.policy.layers import fill_base
-from policrf.policy.net import Net, build_net, load_net
+from policrf.policy.net import Net, build_net
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
 from policrf.policy.spec import Weights
@@ -74,7 +74,7 @@ class Engine:
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
         self.policy = policy
         self.instance = instance
-        net = build_net(policy.spec, policy.weights)
+        net = policy.net
         self.parts = Parts(
             net,
             build_graph(instance),
@@ -106,8 +106,8 @@ class Engine:
     def load(self, weights: Weights) -> None:
         """Other weights of the same spec, and a fresh start: how actors follow a learner."""
         spec, parts = self.policy.spec, self.parts
-        load_net(parts.net, spec, spec.checked(weights))
-        fill_base(parts.net, self._features, parts.work.rows)
+        self.parts = parts._replace(net=build_net(spec, spec.checked(weights)))
+        fill_base(self.parts.net, self._features, parts.work.rows)
         self.reset()
 
     @property

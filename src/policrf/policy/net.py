@@ -33,14 +33,14 @@ SCALE = 15  # [1]; s
 
 
 class Net(NamedTuple):
-    """Mutable only through `load_net`."""
+    """Read by kernels, changed by none: engines in several threads share it."""
 
     sizes: IntArray
     numbers: Float32Array
 
 
 def build_net(spec: Spec, weights: Weights) -> Net:
-    """One's own copy: engines in several threads share none."""
+    """Lay out the tensors of a policy."""
     rounds, width, columns = spec.rounds, padded(spec.width), padded(spec.n_labels)
     residual = spec.kind == "residual"
     hidden = padded(spec.head_width) if residual else 0
@@ -72,11 +72,6 @@ def build_net(spec: Spec, weights: Weights) -> Net:
         hidden,
     ]
     return Net(np.array([*what, *starts], np.int64), np.concatenate(tensors))
-
-
-def load_net(net: Net, spec: Spec, weights: Weights) -> None:
-    """Other weights of the same spec in the place of the old ones."""
-    net.numbers[:] = build_net(spec, weights).numbers
 
 
 def _in_corner(array: Float32Array, *shape: int) -> Float32Array:

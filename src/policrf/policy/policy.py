@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from policrf.errors import InvalidOption, PolicyMismatch
 from policrf.policy.spec import Spec, Weights
 
 if TYPE_CHECKING:
+    from policrf.policy.net import Net
     from policrf.solvers.run import Run
 
 
@@ -49,6 +51,13 @@ class Policy:
     def __name__(self) -> str:
         return self.name
 
+    @cached_property
+    def net(self) -> Net:
+        """The weights as the kernels read them; shared by engines, so not to be changed."""
+        from policrf.policy.net import build_net
+
+        return build_net(self.spec, self.weights)
+
     def __call__(
         self,
         run: Run,
@@ -68,9 +77,10 @@ class Policy:
         options: of the search (`search.search.SearchOptions`): depth, leaf, reward, …
         """
         from policrf.solvers.policy import label_greedily
-        from policrf.solvers.tree_search import label_by_search, search_options
 
         if search:
+            from policrf.solvers.tree_search import label_by_search, search_options
+
             found = search_options(self.name, simulations=search, **options)
             label_by_search(run, self, found)
             return

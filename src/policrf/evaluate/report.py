@@ -60,7 +60,8 @@ class Table:
             table.add_column(name, justify="left" if name == self.columns[0] else "right")
         for row in self.rows:
             table.add_row(*(format_value(value) for value in row))
-        Console(width=None if _is_terminal() else 160).print(table)
+        # Row names such as synthetic:A:50 are text, not markup or emoji.
+        Console(width=None if _is_terminal() else 160, emoji=False, markup=False).print(table)
 
 
 def write_tables(

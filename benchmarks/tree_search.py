@@ -42,10 +42,13 @@ WAYS = {
 
 
 def greedily(policy, instance):
-    engine = Engine(policy, instance, track=False)
-    start = time.process_time()
-    labels = engine.label_all()[0]
-    return labels, time.process_time() - start
+    seconds = float("inf")
+    for _ in range(2):
+        engine = Engine(policy, instance, track=False)
+        start = time.process_time()
+        labels = engine.label_all()[0]
+        seconds = min(seconds, time.process_time() - start)
+    return labels, seconds
 
 
 def searching(policy, instance, options):

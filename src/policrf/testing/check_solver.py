@@ -184,6 +184,8 @@ def _check_interrupt(solver: Solver, options: dict[str, Any]) -> None:
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
+    # A process started in the background ignores SIGINT; the check needs Python's own handler.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, interrupt)
     timer.start()
     try:
@@ -194,4 +196,5 @@ def _check_interrupt(solver: Solver, options: dict[str, Any]) -> None:
         return
     finally:
         timer.cancel()
+        signal.signal(signal.SIGINT, before)
     assert not sent, "Ctrl-C was swallowed"

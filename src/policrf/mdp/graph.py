@@ -26,8 +26,9 @@ class Graph(NamedTuple):
 
 def build_graph(instance: Instance) -> Graph:
     """Both directions of every edge of the instance, grouped by the node that receives."""
-    edges = np.array(instance.edges)
-    weights = np.array(instance.edge_weights)
+    edges, weights = instance.edges.view(), instance.edge_weights.view()
+    for array in (edges, weights):
+        array.setflags(write=False)  # as in an instance that was not unpickled
     ptr = np.zeros(instance.crf.n_nodes + 1, np.int64)
     node = np.empty(2 * len(edges), np.int64)
     weight = np.empty(2 * len(edges), np.float32)

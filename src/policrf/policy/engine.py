@@ -84,9 +84,10 @@ class Engine:
             new_work(net, crf, journal_rows=journal),
         )
         self.parts.work.journal.used[TRACKING] = track or journal > 0
-        self._features = np.array(instance.features, np.float32)
+        self._features = instance.features.view()
+        self._features.setflags(write=False)  # as in an instance that was not unpickled
         self._explorer: Explorer | None = None
-        fill_base(net, self._features, self.parts.work.rows)
+        fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset()
 
     def reset(self, labels: ArrayLike | None = None) -> None:
@@ -107,7 +108,7 @@ class Engine:
         """Other weights of the same spec, and a fresh start: how actors follow a learner."""
         spec, parts = self.policy.spec, self.parts
         self.parts = parts._replace(net=build_net(spec, spec.checked(weights)))
-        fill_base(self.parts.net, self._features, parts.work.rows)
+        fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset()
 
     @property

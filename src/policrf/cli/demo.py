@@ -23,8 +23,8 @@ class Config:
     """At most so long is trained; 0 leaves the policy out."""
     seed: int = 0
     """Seed of the scenes, the training and the solvers."""
-    seconds: float = 2.0
-    """Budget of each solve."""
+    seconds: float = 20.0
+    """Budget of each solve; ample, since a kernel may have to be compiled in it."""
     out: Path = Path("demo")
     """Folder for the table (Markdown, CSV, JSON), the policy and the page."""
     json: bool = False

@@ -35,7 +35,7 @@ POLICY, REFINED = "policy", "policy + refine"
 REGIME = "B"
 # Seeds of training scenes, of scenes to report on, and of the picture: never the same scene.
 TRAINING_SEEDS, TEST_SEEDS, PICTURE_SEED = 1_000_000, 10_000, 20_000
-TRAINING_SCENES, ROUNDS = 1000, 150
+TRAINING_SCENES, ROUNDS = 1500, 40
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,6 @@ def train_policy(
         rounds=ROUNDS,
         decay_rounds=ROUNDS,
         episodes=48,
-        batch=128,
         capacity=100_000,
         epsilon=0.7,
         learning_rate=3e-3,

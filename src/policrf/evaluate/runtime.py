@@ -196,8 +196,8 @@ def tables(config: Runtime, results: list[Result]) -> list[Table]:
                 f"Energy reached, {terms}",
                 columns,
                 tuple(reached),
-                "Policies are untrained here: the residual one is highest confidence first, "
-                "the paper's is random.",
+                "Policies are untrained here: the residual one labels the most confident node first, "
+                "by expected costs; the paper's is random.",
             )
         )
     return out

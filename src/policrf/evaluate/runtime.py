@@ -196,7 +196,7 @@ def tables(config: Runtime, results: list[Result]) -> list[Table]:
                 f"Energy reached, {terms}",
                 columns,
                 tuple(reached),
-                "Policies are untrained here: the residual one labels the most confident node first, "
+                "Policies are untrained here: the residual one labels the most certain node first, "
                 "by expected costs; the paper's is random.",
             )
         )

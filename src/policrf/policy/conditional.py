@@ -76,43 +76,49 @@ def level(count: int, full: int) -> int:
 
 
 @leaf
-def view_changes(
-    a: Arrays, mode: int, s: State, z: Completion, k: int, label: int, old: int
+def costs_change(
+    a: Arrays, mode: int, s: State, z: Completion, c: int, label: int, old: int
 ) -> bool:
-    """Whether labeling a node changes what one of its cliques shows to its other unlabeled members.
+    """Whether labeling a node changes what clique c costs its other unlabeled members.
 
-    Entry `k` of `a.node_clique` is the clique, `label` the node's label, which the state already
-    holds, and `old` its label in the completion before that.
+    `label` is the node's label, which the state already holds, and `old` its label in the
+    completion before that.
     """
-    c = a.node_clique[k]
+    kind = a.clique_kind[c]
+    if kind != AGREE and kind != SUPPORT:
+        last_but_one = s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
+        return last_but_one if mode == PARTIAL else label != old
+    now, before = int(label == a.clique_label[c]), int(old == a.clique_label[c])
+    labeled, matched = s.labeled[c], s.matches[c]
+    changed = False
+    # A member counts among the matches of the completion, or it does not: the others are one fewer.
+    for own in range(1 if mode == PARTIAL else 2):
+        others, others_before = z.matches[c] - own, z.matches[c] - own - now + before
+        if mode == PARTIAL:
+            others, others_before = matched, matched - now
+        changed |= clique_gain(a, mode, c, labeled, matched, others) != clique_gain(
+            a, mode, c, labeled - 1, matched - now, others_before
+        )
+    return changed
+
+
+@leaf
+def inputs_change(a: Arrays, s: State, c: int, label: int) -> bool:
+    """Whether labeling a node, which the state already holds, changes what clique c shows."""
     kind = a.clique_kind[c]
     size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-    if kind != AGREE and kind != SUPPORT:
-        return s.labeled[c] == size - 1 if mode == PARTIAL else label != old
-    wanted = a.clique_label[c]
-    labeled, matched, completed = s.labeled[c], s.matches[c], z.matches[c]
-    matched_before = matched - int(label == wanted)
-    completed_before = completed - int(label == wanted) + int(old == wanted)
-    quota = a.clique_count[c]
+    now = int(label == a.clique_label[c])
+    labeled, matched = s.labeled[c], s.matches[c]
     if kind == AGREE:
-        if level(labeled, size) != level(labeled - 1, size):
-            return True
-        if level(matched, size) != level(matched_before, size):
-            return True
-    elif level(matched, quota) != level(matched_before, quota) or level(
-        labeled - matched, size - quota + 1
-    ) != level(labeled - 1 - matched_before, size - quota + 1):
-        return True
-    for own in range(
-        1 if mode == PARTIAL else 2
-    ):  # members whose default is another label, or this
-        others, before = completed - own, completed_before - own
-        if mode == PARTIAL:
-            others, before = matched, matched_before
-        if clique_gain(a, mode, c, labeled, matched, others) != clique_gain(
-            a, mode, c, labeled - 1, matched_before, before
-        ):
-            return True
+        return level(labeled, size) != level(labeled - 1, size) or level(matched, size) != level(
+            matched - now, size
+        )
+    if kind == SUPPORT:
+        quota = a.clique_count[c]
+        spare, missed = size - quota + 1, labeled - matched
+        return level(matched, quota) != level(matched - now, quota) or level(
+            missed, spare
+        ) != level(missed - 1 + now, spare)
     return False
 
 

@@ -19,7 +19,7 @@ from policrf.crf.energy import State, assign, unassign
 from policrf.mdp.completion import Completion, set_completed
 from policrf.mdp.graph import Float32Array, Graph
 from policrf.mdp.tournament import Tournament, update
-from policrf.policy.conditional import view_changes
+from policrf.policy.conditional import costs_change, inputs_change
 from policrf.policy.layers import copy_row, send
 from policrf.policy.net import (
     COST_MODE,
@@ -77,9 +77,8 @@ def reach_network(g: Graph, r: Reach, i: int) -> int:
 def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int, count: int) -> int:
     """Append the unlabeled nodes whose costs or clique inputs the label of node i changes.
 
-    Their margins are stale from now on.
-
-    Called while node i is labeled: after a step, before an undo.
+    Where it is the costs, their margins are stale from now on. Called while node i is labeled:
+    after a step, before an undo.
     """
     r = w.reach
     mark = r.stamp[len(r.stamp) - 1]
@@ -93,11 +92,12 @@ def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int,
                 r.touched[count] = j
                 count += 1
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
-        if view_changes(a, mode, s, z, k, label, old):
-            c = a.node_clique[k]
+        c = a.node_clique[k]
+        costly = costs_change(a, mode, s, z, c, label, old)
+        if costly or inputs_change(a, s, c, label):
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 j = a.clique_nodes[m]
-                w.stale[j] = True
+                w.stale[j] |= costly
                 if r.stamp[j] != mark and s.labels[j] < 0:
                     r.stamp[j] = mark
                     r.touched[count] = j

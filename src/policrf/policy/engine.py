@@ -74,13 +74,14 @@ class Engine:
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
         self.policy = policy
         self.instance = instance
-        net = policy.net
+        net, spec = policy.net, policy.spec
+        expecting = spec.kind == "residual" and spec.costs == "expected"
         self.parts = Parts(
             net,
             build_graph(instance),
             crf.arrays,
             new_state(crf.arrays),
-            new_completion(crf.arrays, chosen, beliefs=policy.spec.costs == "expected"),
+            new_completion(crf.arrays, chosen, beliefs=expecting),
             new_work(net, crf, journal_rows=journal),
         )
         self.parts.work.journal.used[TRACKING] = track or journal > 0

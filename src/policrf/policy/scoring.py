@@ -45,13 +45,13 @@ def correct(
     input than their margin: sixteen of these at once; the `count` special ones, each by itself.
     """
     width, columns, hidden = n.sizes[WIDTH], n.sizes[COLUMNS], n.sizes[HIDDEN]
-    bracket, margins = width + columns, width + columns + hidden
+    bracket, margin_at = width + columns, width + columns + hidden
     weights, out_weights = n.sizes[HEAD_INPUTS], n.sizes[HEAD_OUT]
     for q in range(0, hidden, 16):
         biased = add(load(scratch, bracket + q), load(n.numbers, n.sizes[HEAD_BIAS] + q))
         store(scratch, bracket + q, biased)
     for k in range(count):
-        inputs[k, MARGIN_INPUT] = scratch[margins + labels[k]]
+        inputs[k, MARGIN_INPUT] = scratch[margin_at + labels[k]]
         out = spread(ZERO)
         for q in range(0, hidden, 16):
             unit = load(scratch, bracket + q)
@@ -65,7 +65,7 @@ def correct(
         inputs[k, MARGIN_INPUT] = scratch[width + labels[k]] + total(out)
     for q in range(0, columns, 16):
         out = load(scratch, width + q)
-        margin = load(scratch, margins + q)
+        margin = load(scratch, margin_at + q)
         for h in range(hidden):
             weight = spread(n.numbers[weights + MARGIN_INPUT * hidden + h])
             unit = multiply_add(weight, margin, spread(scratch[bracket + h]))

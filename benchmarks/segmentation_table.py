@@ -1,7 +1,7 @@
 """The segmentation tables: nets, sizes, kinds of energy, solvers, and DenseCRF as a peer on VOC.
 
-    python benchmarks/segmentation_table.py ../shared/data --work /tmp/voc --nets half --sizes 250
-    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work /tmp/mots
+    python benchmarks/segmentation_table.py ../shared/data --work tables/voc --nets half --sizes 250
+    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work tables/mots
 
 Everything is made by the product's own commands, each of which goes on where it was stopped:
 prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.

@@ -1,8 +1,8 @@
 """Segmenter: a photo in, a segmentation out; what `policrf segment` and three lines of Python use.
 
-    from policrf.vision.segment import Segmenter
-    segmenter = Segmenter(net="deeplab.tflite", detector="yolo.cfg", energy="energy.yaml")
-    segmenter("photo.jpg", "alpha_expansion").save("out")
+from policrf.vision.segment import Segmenter
+segmenter = Segmenter(net="deeplab.tflite", detector="yolo.cfg", energy="energy.yaml")
+segmenter("photo.jpg", "alpha_expansion").save("out")
 """
 
 from __future__ import annotations

@@ -106,52 +106,69 @@ def densecrf(options, net) -> None:
     )  # fmt: skip
 
 
-def rows_of(options, net, size) -> list[dict]:
-    """All rows of one net and size, each with its gain over the net on the same images."""
-    results = []
-    for kind in KINDS:
-        log = options.work / f"{net}-{size}-results-{kind}" / "results.jsonl"
-        for result in read_results(log):
-            if result.solver in ("net", "oracle"):
-                if kind == "u":
-                    results.append((result.solver, "", result))
-            elif not result.failed:
-                results.append((result.solver, kind, result))
-    peers = options.work / f"{net}-densecrf" / "results.jsonl"
-    names = {result.name for solver, _, result in results if solver == "net"}
-    results += [
-        (result.solver, "pixels", result)
-        for result in read_results(peers)
-        if result.solver != "net" and result.name in names
-    ]
-    grid = Grid([], LABELS[options.dataset])
-    for solver, kind, result in results:
-        grid.by_solver.setdefault(f"{solver} {kind}".strip(), []).append(result)
-    rows = []
-    for solver in grid.solvers():
-        if len(grid.by_solver[solver]) < len(names):
-            continue
-        grid.by_solver[solver].sort(key=lambda result: result.name)
-        row = grid.row(solver) | {"net": net, "size": size}
-        row["solver"], _, row["kind"] = solver.partition(" ")
-        seconds = [result.cpu_seconds for result in grid.by_solver[solver]]
-        if np.isfinite(seconds).all():
-            row["cpu_seconds"] = float(np.mean(seconds))
-        rows.append(row)
-    grid.by_solver["net"].sort(key=lambda result: result.name)
-    for row in rows:
-        name = f"{row['solver']} {row['kind']}".strip()
-        for classes in ("all", "frequent"):
-            row[f"gain_{classes}"] = vars(grid.compare(name, "net", classes))
-    return rows
+def by_name(results):
+    return sorted(results, key=lambda result: result.name)
+
+
+def results_of(options, net, size, kind) -> dict[str, list]:
+    """Results of one kind of energy by solver, all on the same images in the same order."""
+    found: dict[str, list] = {}
+    for result in read_results(options.work / f"{net}-{size}-results-{kind}" / "results.jsonl"):
+        if not result.failed:
+            found.setdefault(result.solver, []).append(result)
+    whole = len(found.get("net", []))
+    return {solver: by_name(rows) for solver, rows in found.items() if len(rows) == whole}
+
+
+def peers_of(options, net, images) -> dict[str, list]:
+    found: dict[str, list] = {}
+    for result in read_results(options.work / f"{net}-densecrf" / "results.jsonl"):
+        if result.solver != "net" and result.name in images:
+            found.setdefault(result.solver, []).append(result)
+    return {name: by_name(rows) for name, rows in found.items() if len(rows) == len(images)}
+
+
+def rows_of(options, net, size) -> tuple[list[dict], list[str]]:
+    """All rows of one net and size, with gains over the net, and pairs against the peers."""
+    rows, pairs = [], []
+    labels = LABELS[options.dataset]
+    kinds = {kind: results_of(options, net, size, kind) for kind in KINDS}
+    base = kinds["u"]
+    peers = peers_of(options, net, {result.name for result in base["net"]})
+    for kind, solvers in [*kinds.items(), ("pixels", {"net": base["net"]} | peers)]:
+        grid = Grid([], labels)
+        grid.by_solver = solvers
+        for solver in solvers:
+            if solver in ("net", "oracle") and kind != "u":
+                continue
+            shown = "" if solver in ("net", "oracle") else kind
+            row = grid.row(solver) | {"net": net, "size": size, "kind": shown}
+            seconds = [result.cpu_seconds for result in solvers[solver]]
+            if np.isfinite(seconds).all():
+                row["cpu_seconds"] = float(np.mean(seconds))
+            for classes in ("all", "frequent"):
+                row[f"gain_{classes}"] = vars(grid.compare(solver, "net", classes))
+            rows.append(row)
+        for peer in peers if "alpha_expansion" in solvers else ():
+            grid.by_solver = solvers | peers
+            for classes in ("all", "frequent"):
+                pair = grid.compare("alpha_expansion", peer, classes)
+                pairs.append(
+                    f"| {net} | {size} | alpha_expansion {kind} − {peer} | {classes} "
+                    f"| {100 * pair.difference:+.2f} "
+                    f"({100 * pair.low:+.2f} … {100 * pair.high:+.2f}) | {100 * pair.wins:.0f} % |"
+                )
+    return rows, pairs
 
 
 def table(options) -> None:
-    rows, labels = [], LABELS[options.dataset]
+    rows, pairs, labels = [], [], LABELS[options.dataset]
     for net in options.nets:
         for size in options.sizes:
             if (options.work / f"{net}-{size}-results-u" / "results.jsonl").exists():
-                rows += rows_of(options, net, size)
+                more_rows, more_pairs = rows_of(options, net, size)
+                rows += more_rows
+                pairs += more_pairs
     lines = [
         "| net | N asked | nodes | energy | solver | IoU (p) | gain over the net (95 %) "
         "| frequent | gain | IoU (sp) | energy | gap % | CPU s |",
@@ -173,6 +190,9 @@ def table(options) -> None:
             f"{row['cpu_seconds']:.4f}" if "cpu_seconds" in row else "–",
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
+    if pairs:
+        header = "| net | N asked | pair | classes | difference in IoU (p), 95 % | ahead in |"
+        lines += ["", header, "|" + " --- |" * 6, *pairs]
     (options.work / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (options.work / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     with (options.work / "table.csv").open("w", newline="", encoding="utf-8") as file:

@@ -31,6 +31,8 @@ NETS = {
     "half": "deeplabv3_mnv2_dm05_pascal_quant.tflite",
     "full": "deeplabv3_mnv2_pascal_quant.tflite",
 }
+# The VOC detector has very likely seen the boxes of VOC val; the COCO one has not.
+DETECTORS = {"voc": "MobileNetV2-YOLOv3-Nano-voc.cfg", "coco": "yolo-fastest-1.1-xl.cfg"}
 HYPERCOLUMNS = (
     "MobilenetV2/expanded_conv_2/add,MobilenetV2/expanded_conv_5/add,"
     "MobilenetV2/expanded_conv_12/add,concat_projection/Relu"
@@ -56,11 +58,11 @@ def run(*arguments: object) -> None:
 def prepare(options, net, size) -> None:
     nets = options.data / "nets"
     if options.dataset == "voc":
-        root, detector = options.data / "voc" / "VOC2012", "MobileNetV2-YOLOv3-Nano-voc.cfg"
+        root, detector = options.data / "voc" / "VOC2012", DETECTORS[options.detector]
         more = ["--threshold", 0.2]
     else:
         # Four windows: pedestrians vanish when a frame of 1242 pixels is shrunk to the net's 513.
-        root, detector = options.data / "mots" / "KITTI_MOTS", "yolo-fastest-1.1-xl.cfg"
+        root, detector = options.data / "mots" / "KITTI_MOTS", DETECTORS["coco"]
         more = ["--threshold", 0.3, "--net-names", "voc", "--net-windows", 4, "--net-fit", "fill"]
     for split, name in SPLITS[options.dataset].items():
         out = options.work / f"{net}-{size}-{split}"
@@ -211,6 +213,7 @@ def main() -> None:
     parser.add_argument("--dataset", default="voc", choices=list(LABELS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
+    parser.add_argument("--detector", default="voc", choices=list(DETECTORS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 500, 2000])
     parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS)
     parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))

@@ -42,7 +42,8 @@ def make_scene(
     Parameters
     ----------
     n_nodes: from 20 to 100,000.
-    preset: "A" (scores right on 85 % of the nodes) or "B" (50 %), see `SceneRecipe`.
+    preset: "A" (scores right on 85 % of the nodes), "B" (50 %) or "C" (60 %, independently), see
+        `SceneRecipe`.
     seed: the same arguments give the same arrays; `render_scene` shows the same objects, errors and
         boxes for the same seed.
     potentials: groups to put into the energy: "u" and any of "p", "hop1", "hop2", joined by "+".

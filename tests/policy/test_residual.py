@@ -11,12 +11,12 @@ from policrf.policy.engine import Engine
 from policrf.testing import random_crf, reference_energy
 
 
-def untrained(instance: pc.Instance, costs: str, *, squash: bool = True) -> pc.Policy:
+def untrained(instance: pc.Instance, costs: str, **fields) -> pc.Policy:
     return pc.Policy.untrained(
         n_labels=instance.crf.n_labels,
         n_features=instance.features.shape[1],
         costs=costs,
-        squash=squash,
+        **fields,
     )
 
 
@@ -102,7 +102,7 @@ def test_relaxed_costs_fill_a_quota_that_single_nodes_cannot() -> None:
 def test_expected_costs_weigh_unlabeled_neighbours_by_their_unaries(seed: int) -> None:
     crf = random_crf(seed, n_nodes=9, n_labels=3, groups=["potts"])
     instance = pc.Instance.from_crf(crf)
-    engine = Engine(untrained(instance, "expected", squash=False), instance)
+    engine = Engine(untrained(instance, "expected", squash=False, foresight=0), instance)
     engine.step(2, 1)
     engine.step(5, 0)
     beliefs = np.exp(-crf.unary) / np.exp(-crf.unary).sum(axis=1, keepdims=True)

@@ -11,7 +11,7 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.testing import check_solver
+from policrf.testing import check_solver, random_crf
 
 from .builders import random_instance, random_policy
 
@@ -122,3 +122,48 @@ def test_a_fresh_process_without_torch(tmp_path: Path) -> None:
         assert energy == expected
     # The aim is 1.5 s on an idle machine; a loaded one must not fail the suite.
     assert min(seconds) < 6.0
+
+
+@pytest.mark.parametrize("kind", ["paper", "residual"])
+def test_persistent_labels_are_those_of_a_minimum(kind: str) -> None:
+    for seed in range(4):
+        scene = pc.make_scene(60, "AB"[seed % 2], seed=seed)
+        policy = pc.Policy.untrained(n_labels=21, n_features=85, kind=kind, seed=seed)
+        solution = pc.solve(scene, policy, persistent=True)
+        count = solution.info["persistent"]
+        assert 0 < count < 60
+        assert sorted(solution.order.tolist()) == list(range(60))
+        free = np.zeros((60, 21), bool)
+        free[solution.order[count:]] = True
+        free[solution.order[:count], solution.labels[solution.order[:count]]] = True
+        bound = pc.CRF(np.where(free, scene.crf.unary, np.inf), *scene.crf.potentials)
+        assert pc.solve(bound, "exact").energy == pytest.approx(
+            pc.solve(scene, "exact").energy, abs=1e-9
+        )
+
+
+def test_persistent_with_terms_of_all_kinds() -> None:
+    for seed in range(8):
+        crf = random_crf(seed, n_nodes=7, forbidden=0.1 * (seed % 2), ragged=seed % 3 == 0)
+        instance = pc.Instance.from_crf(crf)
+        sizes = {"n_labels": crf.n_labels, "n_features": instance.features.shape[1]}
+        solution = pc.solve(instance, pc.Policy.untrained(**sizes), persistent=True, refine=True)
+        assert solution.energy == crf.energy(solution.labels)
+        assert "persistent" not in solution.info  # custom terms: nothing can be proven
+        plain = crf.with_potentials(*(p for p in crf.potentials if not isinstance(p, pc.Custom)))
+        solution = pc.solve(plain, pc.Policy.untrained(**sizes), persistent=True, refine=True)
+        best = pc.solve(plain, "brute_force").energy
+        assert solution.energy >= best - 1e-9
+        assert solution.info["persistent"] >= 0
+
+
+def test_refine_follows_a_policy() -> None:
+    scene = pc.make_scene(150, "B", seed=3)
+    policy = pc.Policy.untrained(n_labels=21, n_features=85)
+    plain, refined = pc.solve(scene, policy), pc.solve(scene, policy, refine=True)
+    assert refined.order.tolist() == plain.order.tolist()
+    assert refined.energy < plain.energy
+    assert refined.info["converged"]
+    assert refined.energy <= 1.01 * pc.solve(scene, "alpha_expansion").energy
+    with pytest.raises(InvalidOption, match="without search"):
+        pc.solve(scene, policy, refine=True, search=4)

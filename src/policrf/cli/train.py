@@ -45,8 +45,8 @@ class Common:
     """Stop after this many seconds even if rounds are left."""
     network: str = "paper"
     """paper or residual."""
-    costs: str = "relaxed"
-    """Conditional costs that the residual kind corrects: partial, completed or relaxed."""
+    costs: str = "expected"
+    """Conditional costs that the residual kind corrects: partial, completed, relaxed, expected."""
     width: int = 32
     """Size of a node's embedding, p."""
     depth: int = 3

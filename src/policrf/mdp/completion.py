@@ -25,9 +25,10 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.mdp.foresight import foresee, give_up_quotas
 from policrf.mdp.graph import Float32Array
 
 # What a forbidden (infinite) term counts in Φ: a difference of two infinities would be no number.
@@ -40,19 +41,34 @@ class Completion(NamedTuple):
     default: IntArray  # [N]
     labels: IntArray  # [N]; z
     matches: IntArray  # [C]; members of z with clique_label
-    beliefs: Float32Array  # [N, L]; softmax(−unary), what an unlabeled node may become; or [0, L]
+    beliefs: Float32Array  # [N, L]; what an unlabeled node may become; or [0, L]
+    penalties: FloatArray  # [C]; of the quotas: clique_weight, or 0 where one is given up
 
 
-def new_completion(arrays: Arrays, default: IntArray, *, beliefs: bool = True) -> Completion:
-    """The completion of the empty labeling by `default` [N]; `beliefs` are for expected costs."""
+def new_completion(
+    arrays: Arrays, default: IntArray, *, beliefs: bool = False, sweeps: int = 0, limit: float = 0.0
+) -> Completion:
+    """The completion of the empty labeling by `default` [N].
+
+    Parameters
+    ----------
+    beliefs: whether to hold beliefs, for expected costs: softmax(−unary), and `sweeps` of mean
+    field after it. limit: quotas that cost more than so many times their penalty are given up
+    (`foresight`); 0 pursues them all.
+    """
     fixed = np.array(default, np.int64)
     unary = arrays.unary
     share = np.zeros((0, unary.shape[1]), np.float32)
     if beliefs:
         raised = np.exp(unary.min(axis=1, keepdims=True) - unary)
         share = (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32)
+    penalties = arrays.clique_weight.copy()
+    if beliefs and limit > 0:
+        give_up_quotas(arrays, share, limit, penalties)
+    if beliefs and sweeps > 0:
+        foresee(arrays, penalties, sweeps, share)
     matches = np.zeros(len(arrays.clique_kind), np.int64)
-    completion = Completion(fixed, fixed.copy(), matches, share)
+    completion = Completion(fixed, fixed.copy(), matches, share, penalties)
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion
 
@@ -81,15 +97,17 @@ def set_completed(a: Arrays, z: Completion, i: int, label: int) -> None:
 
 
 @leaf
-def relaxed_support(a: Arrays, c: int, labeled: int, matched: int, completed: int) -> float:
+def relaxed_support(
+    a: Arrays, c: int, penalty: float, labeled: int, matched: int, completed: int
+) -> float:
     """f̃_c of a quota: `matched` of `labeled` members, and `completed` of z, have its label."""
     size = a.clique_ptr[c + 1] - a.clique_ptr[c]
     quota = a.clique_count[c]
     if matched >= quota:
         return 0.0
     if labeled - matched > size - quota:
-        return float(a.clique_weight[c])
-    return float(a.clique_weight[c] * max(0, quota - completed) / quota)
+        return float(penalty)
+    return float(penalty * max(0, quota - completed) / quota)
 
 
 @leaf
@@ -104,7 +122,7 @@ def completed_clique(a: Arrays, s: State, z: Completion, c: int) -> float:
     if a.clique_kind[c] == AGREE:
         return counting_energy(a, c, z.matches[c])
     if a.clique_kind[c] == SUPPORT:
-        return relaxed_support(a, c, s.labeled[c], s.matches[c], z.matches[c])
+        return relaxed_support(a, c, a.clique_weight[c], s.labeled[c], s.matches[c], z.matches[c])
     return capped(clique_energy(a, c, z.labels))
 
 
@@ -140,8 +158,9 @@ def completed_change(a: Arrays, s: State, z: Completion, i: int, label: int) -> 
             change += counting_energy(a, c, then) - counting_energy(a, c, now)
         elif a.clique_kind[c] == SUPPORT:
             matched = s.matches[c] + int(label == wanted)
-            change += relaxed_support(a, c, s.labeled[c] + 1, matched, then)
-            change -= relaxed_support(a, c, s.labeled[c], s.matches[c], now)
+            penalty = a.clique_weight[c]
+            change += relaxed_support(a, c, penalty, s.labeled[c] + 1, matched, then)
+            change -= relaxed_support(a, c, penalty, s.labeled[c], s.matches[c], now)
         elif label != old:
             change -= capped(clique_energy(a, c, z.labels))
             z.labels[i] = label

@@ -15,10 +15,10 @@ from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
-from policrf.mdp.completion import Completion, complete, new_completion
+from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import Float32Array, build_graph
 from policrf.mdp.state import allowed_labels, default_labels
-from policrf.policy.conditional import label_inputs, margins, relative_costs
+from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.spec import COSTS, INPUTS, Spec
 
 
@@ -60,7 +60,7 @@ def make_batch(
     inputs = np.zeros((crf.n_nodes, shown, len(INPUTS)), np.float32)
     if shown:
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
-        state, completion = new_state(crf.arrays), new_completion(crf.arrays, chosen)
+        state, completion = new_state(crf.arrays), completion_of(spec, crf, chosen)
         load_labels(crf.arrays, state, given)
         complete(crf.arrays, completion, given)
         costs = np.zeros(crf.n_labels)

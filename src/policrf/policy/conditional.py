@@ -4,8 +4,9 @@ c_i(l) is the energy of node i's terms with label l, up to a constant that all l
     partial     the nodes labeled so far: a clique counts once all its other members are labeled;
     completed   the labeling completed by the default labels (`mdp.completion`);
     relaxed     the same, with quotas (HOP2) relaxed to hinges;
-    expected    as relaxed, but a neighbour that is not labeled yet counts for every label by its
-                unary distribution: w_ij (1 − p_j(l)), the pairwise term it may be expected to give.
+    expected    as relaxed, but a neighbour that is not labeled yet counts for every label by what
+                it may become, w_ij (1 − q_j(l)), the pairwise term it may be expected to give, and
+                quotas that are not worth their price count for nothing (`mdp.foresight`).
 
 Untrained, the policy labels the node whose best label leads by most. With partial costs that is
 highest confidence first as it is usually meant; expected costs start from much lower energies,
@@ -26,8 +27,9 @@ from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, add_custom_costs, add_table_costs
+from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
-from policrf.mdp.completion import Completion, relaxed_support
+from policrf.mdp.completion import Completion, new_completion, relaxed_support
 from policrf.mdp.graph import Float32Array
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.spec import (
@@ -36,6 +38,7 @@ from policrf.policy.spec import (
     MARGIN_INPUT,
     N_INPUTS,
     SUPPORT_INPUT,
+    Spec,
 )
 
 LEVELS = 8
@@ -43,8 +46,18 @@ LEVELS = 8
 LARGEST_MARGIN = 1e6
 
 
+def completion_of(spec: Spec, crf: CRF, default: IntArray) -> Completion:
+    """The completion of nothing by `default` [N], with what this policy's costs need of it."""
+    expecting = spec.kind == "residual" and spec.costs == "expected"
+    return new_completion(
+        crf.arrays, default, beliefs=expecting, sweeps=spec.foresight, limit=spec.quota_limit
+    )
+
+
 @inlined
-def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others: int) -> float:
+def clique_gain(
+    a: Arrays, mode: int, z: Completion, c: int, labeled: int, matched: int, others: int
+) -> float:
     """f_c with its label at an unlabeled member, minus f_c with another one (AGREE, SUPPORT).
 
     `labeled` members have a label, `matched` of them the clique's, and of the members other than
@@ -60,10 +73,12 @@ def clique_gain(a: Arrays, mode: int, c: int, labeled: int, matched: int, others
     quota = a.clique_count[c]
     if mode == COMPLETED:
         return -weight if others + 1 == quota else 0.0
-    if labeled - matched + 1 <= size - quota and matched + 1 < quota:
-        return -weight / quota if others < quota else 0.0  # either label leaves the quota open
-    return relaxed_support(a, c, labeled + 1, matched + 1, others + 1) - relaxed_support(
-        a, c, labeled + 1, matched, others
+    if matched + 1 < quota:
+        weight = z.penalties[c]
+        if labeled - matched + 1 <= size - quota:  # either label leaves the quota open
+            return -weight / quota if others < quota else 0.0
+    return relaxed_support(a, c, weight, labeled + 1, matched + 1, others + 1) - relaxed_support(
+        a, c, weight, labeled + 1, matched, others
     )
 
 
@@ -96,8 +111,8 @@ def costs_change(
         others, others_before = z.matches[c] - own, z.matches[c] - own - now + before
         if mode == PARTIAL:
             others, others_before = matched, matched - now
-        changed |= clique_gain(a, mode, c, labeled, matched, others) != clique_gain(
-            a, mode, c, labeled - 1, matched - now, others_before
+        changed |= clique_gain(a, mode, z, c, labeled, matched, others) != clique_gain(
+            a, mode, z, c, labeled - 1, matched - now, others_before
         )
     return changed
 
@@ -141,7 +156,7 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
         wanted = a.clique_label[c]
         if kind == AGREE or kind == SUPPORT:
             others = s.matches[c] if mode == PARTIAL else z.matches[c] - int(labels[i] == wanted)
-            out[wanted] += clique_gain(a, mode, c, s.labeled[c], s.matches[c], others)
+            out[wanted] += clique_gain(a, mode, z, c, s.labeled[c], s.matches[c], others)
         elif mode != PARTIAL or s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
             if kind == TABLE:
                 add_table_costs(a, labels, i, c, a.node_entry[k], out)

@@ -20,13 +20,14 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidLabeling
-from policrf.mdp.completion import Completion, complete, new_completion
+from policrf.mdp.completion import Completion, complete
 from policrf.mdp.exploration import Explorer, new_explorer, start_exploring
 from policrf.mdp.graph import Graph, build_graph
 from policrf.mdp.random import new_generator
 from policrf.mdp.state import default_labels
 from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
+from policrf.policy.conditional import completion_of
 from policrf.policy.layers import fill_base
 from policrf.policy.net import Net, build_net
 from policrf.policy.policy import Policy
@@ -54,6 +55,7 @@ class Engine:
     Parameters
     ----------
     default: labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    labels: a partial labeling `[N]` (−1 = unlabeled) to start from.
     journal: messages kept for `undo`; 0 for an engine that never goes back, which is a little
         faster. Steps that do not fit can still be undone, by recomputing.
     track: whether the paper kind keeps the energy of the state up to date (the residual kind always
@@ -66,6 +68,7 @@ class Engine:
         instance: Instance,
         *,
         default: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         journal: int = 0,
         track: bool = True,
     ) -> None:
@@ -75,13 +78,12 @@ class Engine:
         self.policy = policy
         self.instance = instance
         net, spec = policy.net, policy.spec
-        expecting = spec.kind == "residual" and spec.costs == "expected"
         self.parts = Parts(
             net,
             build_graph(instance),
             crf.arrays,
             new_state(crf.arrays),
-            new_completion(crf.arrays, chosen, beliefs=expecting),
+            completion_of(spec, crf, chosen),
             new_work(net, crf, journal_rows=journal),
         )
         self.parts.work.journal.used[TRACKING] = track or journal > 0
@@ -89,7 +91,7 @@ class Engine:
         self._features.setflags(write=False)  # as in an instance that was not unpickled
         self._explorer: Explorer | None = None
         fill_base(self.parts.net, self._features, self.parts.work.rows)
-        self.reset()
+        self.reset(labels)
 
     def reset(self, labels: ArrayLike | None = None) -> None:
         """Start over from nothing, or from a partial labeling (−1 = unlabeled)."""

@@ -65,6 +65,8 @@ class Policy:
         scores: bool = False,
         snapshots: Sequence[int] = (),
         search: int = 0,
+        persistent: bool = False,
+        refine: bool = False,
         **options: Any,
     ) -> None:
         """Label the instance of `run`: this is what `pc.solve(instance, policy)` calls.
@@ -74,11 +76,15 @@ class Policy:
         scores: put the score of every step into `info["scores"]`, in the order of the steps.
         snapshots: step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
         search: simulations of a tree search before every decision; 0 = greedily, without one.
+        persistent: first label the nodes at once whose label is proven to be that of a minimum.
+        refine: end with local search (`solvers.refine`), by the moves that pay after a policy.
         options: of the search (`search.search.SearchOptions`): depth, leaf, reward, …
         """
         from policrf.solvers.policy import label_greedily
 
         if search:
+            if persistent or refine:
+                raise InvalidOption(f"{self.name}: persistent and refine go without search")
             from policrf.solvers.tree_search import label_by_search, search_options
 
             found = search_options(self.name, simulations=search, **options)
@@ -86,10 +92,12 @@ class Policy:
             return
         for name in options:
             raise InvalidOption(
-                f"{self.name} has no option {name!r}; it takes scores, snapshots, search, and with "
-                "search those of a tree search"
+                f"{self.name} has no option {name!r}; it takes scores, snapshots, persistent, "
+                "refine, search, and with search those of a tree search"
             )
-        label_greedily(run, self, scores=scores, snapshots=snapshots)
+        label_greedily(
+            run, self, scores=scores, snapshots=snapshots, persistent=persistent, refine=refine
+        )
 
     def check(self, instance: Instance) -> None:
         """Raise `PolicyMismatch`, the difference spelled out, for other labels or features."""

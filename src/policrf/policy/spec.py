@@ -61,7 +61,13 @@ class Spec:
     costs: str = "expected"
     """Conditional costs of the residual kind (`policy.conditional`): given the nodes labeled so far
     ("partial"), those and the default labels of the others ("completed"), these with quotas as
-    hinges ("relaxed"), or with neighbours not labeled yet as their unaries expect ("expected")."""
+    hinges ("relaxed"), or with neighbours not labeled yet as foreseen ("expected")."""
+    foresight: int = 10
+    """Sweeps of mean field behind what expected costs take unlabeled nodes to become; 0: their
+    unaries alone."""
+    quota_limit: float = 0.85
+    """Expected costs leave out quotas whose cheapest members cost more than so many times the
+    penalty; 0: none."""
     squash: bool = True
     """Whether the residual kind's margins are squashed to (−1, 1)."""
     label_names: tuple[str, ...] = ()
@@ -74,6 +80,8 @@ class Spec:
         for name in ("n_labels", "n_features", "rounds", "width", "head_width"):
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf:
+            raise InvalidOption("foresight and quota_limit must be 0 or more")
         for names, size, what in (
             (self.label_names, self.n_labels, "label_names"),
             (self.feature_names, self.n_features, "feature_names"),
@@ -139,7 +147,8 @@ class Spec:
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> Spec:
         """What `as_dict` wrote."""
-        values: dict[str, Any] = dict(fields)
+        # Policies from before these two fields look at the unaries and pursue every quota.
+        values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0} | fields
         for name in ("label_names", "feature_names"):
             values[name] = tuple(fields.get(name, ()))
         return Spec(**values)

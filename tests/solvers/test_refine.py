@@ -1,6 +1,7 @@
 """Refine: never worse, locally optimal for every kind of move, and its parts by themselves."""
 
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from policrf.solvers.refine_regions import region_move
 from policrf.testing import random_crf
 
 TINY = 1e-9
+refine_by = partial(refine_labels, cuts=False)  # the other kinds of moves by themselves
 
 
 def grid_edges(rows, columns):
@@ -69,17 +71,17 @@ def test_a_constant_on_every_unary_makes_no_difference():
 
 def test_pairs_cross_a_ridge_that_singles_cannot():
     crf = pc.CRF([[0.2, 0.0, 9.0], [0.2, 9.0, 0.0]], pc.Potts([[0, 1]], 1.0))
-    assert refine_labels(crf, [1, 1], pairs=False, growth=False).tolist() == [1, 2]
+    assert refine_by(crf, [1, 1], pairs=False, growth=False).tolist() == [1, 2]
     crf = pc.CRF([[1.0, 0.0], [1.0, 0.0]], pc.Potts([[0, 1]], 3.0))
-    assert refine_labels(crf, [0, 0], pairs=False, growth=False, regions=False).tolist() == [0, 0]
-    assert refine_labels(crf, [0, 0], growth=False, regions=False).tolist() == [1, 1]
+    assert refine_by(crf, [0, 0], pairs=False, growth=False, regions=False).tolist() == [0, 0]
+    assert refine_by(crf, [0, 0], growth=False, regions=False).tolist() == [1, 1]
 
 
 def test_an_exchange_keeps_a_quota():
     crf = pc.CRF(
         [[0.0, 2.0], [2.0, 0.0]], pc.Potts([[0, 1]], 0.1), pc.BoxSupport([[0, 1]], [1], 50.0, 1)
     )
-    assert refine_labels(crf, [1, 0], boxes=False).tolist() == [0, 1]
+    assert refine_by(crf, [1, 0], boxes=False).tolist() == [0, 1]
 
 
 def test_regions_turn_as_a_whole():
@@ -87,8 +89,8 @@ def test_regions_turn_as_a_whole():
     unary[:, 1] = -0.1
     crf = pc.CRF(unary, pc.Potts(grid_edges(6, 6), 1.0))
     start = np.zeros(36, int)
-    assert refine_labels(crf, start, regions=False, growth=False).tolist() == start.tolist()
-    assert refine_labels(crf, start, growth=False).tolist() == [1] * 36
+    assert refine_by(crf, start, regions=False, growth=False).tolist() == start.tolist()
+    assert refine_by(crf, start, growth=False).tolist() == [1] * 36
 
 
 def test_a_label_grows_over_a_patch_of_several_others():
@@ -98,8 +100,8 @@ def test_a_label_grows_over_a_patch_of_several_others():
         unary[node] = [2.1, 5.0, 5.0]
         unary[node, start[node]] = 0.0
     crf = pc.CRF(unary, pc.Potts(grid_edges(5, 5), 1.0))
-    assert refine_labels(crf, start, growth=False).tolist() == start.tolist()
-    assert refine_labels(crf, start).tolist() == [0] * 25
+    assert refine_by(crf, start, growth=False).tolist() == start.tolist()
+    assert refine_by(crf, start).tolist() == [0] * 25
 
 
 @pytest.mark.parametrize("others", [0, 1])
@@ -108,23 +110,23 @@ def test_boxes_meet_quotas_with_the_cheapest_members(others):
     unary[:, 2] = [5.0, 1.0, 4.0, 1.1, 3.0, 1.2, 6.0, 7.0, 8.0]
     crf = pc.CRF(unary, pc.BoxSupport([range(9)], [2], 10.0, 3))
     start = np.full(9, others)
-    assert refine_labels(crf, start, boxes=False).tolist() == start.tolist()
-    assert np.flatnonzero(refine_labels(crf, start) == 2).tolist() == [1, 3, 5]
+    assert refine_by(crf, start, boxes=False).tolist() == start.tolist()
+    assert np.flatnonzero(refine_by(crf, start) == 2).tolist() == [1, 3, 5]
 
 
 def test_boxes_trade_at_a_quota_just_met():
     unary = np.zeros((5, 2))
     unary[:, 1] = [3.0, 0.5, 2.0, 1.0, 0.1]
     crf = pc.CRF(unary, pc.BoxSupport([range(5)], [1], 100.0, 2))
-    assert refine_labels(crf, [1, 0, 1, 0, 0]).tolist() == [0, 1, 0, 0, 1]
+    assert refine_by(crf, [1, 0, 1, 0, 0]).tolist() == [0, 1, 0, 0, 1]
 
 
 def test_boxes_give_up_a_quota_that_costs_more_than_its_penalty():
     unary = np.zeros((6, 2))
     unary[:, 1] = 1.0
     crf = pc.CRF(unary, pc.BoxSupport([range(6)], [1], 3.0, 4))
-    assert refine_labels(crf, [1, 1, 1, 1, 0, 0], boxes=False).tolist() == [1, 1, 1, 1, 0, 0]
-    assert refine_labels(crf, [1, 1, 1, 1, 0, 0]).tolist() == [0] * 6
+    assert refine_by(crf, [1, 1, 1, 1, 0, 0], boxes=False).tolist() == [1, 1, 1, 1, 0, 0]
+    assert refine_by(crf, [1, 1, 1, 1, 0, 0]).tolist() == [0] * 6
 
 
 @pytest.mark.parametrize(("preferred", "start"), [(1, 0), (0, 1)])
@@ -132,9 +134,9 @@ def test_boxes_agree_one_way_or_the_other(preferred, start):
     unary = np.zeros((10, 2))
     unary[:, 1 - preferred] = 0.4
     crf = pc.CRF(unary, pc.BoxAgreement([range(10)], [1], [1.0]))
-    stuck = refine_labels(crf, [start] * 10, boxes=False)
+    stuck = refine_by(crf, [start] * 10, boxes=False)
     assert stuck.tolist() == [start] * 10
-    assert refine_labels(crf, [start] * 10).tolist() == [preferred] * 10
+    assert refine_by(crf, [start] * 10).tolist() == [preferred] * 10
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -35,21 +35,30 @@ def eliminate(run: Run, arrays: Arrays, alive: BoolArray) -> bool:
     """Remove labels from `alive` until none can go; False if a node loses its last one."""
     n_nodes = len(arrays.unary)
     dirty = np.ones(n_nodes, np.bool_)
+    only = only_labels(alive)
     ranges = np.empty((len(arrays.clique_kind), 2), np.int64)
-    match_ranges(arrays, alive, ranges)
+    match_ranges(arrays, alive, only, ranges)
     cuts = _equal_work(arrays)
     while dirty.any():
         for start, stop in pairwise(cuts):
             if run.expired():
                 return True
-            if not sweep(arrays, alive, dirty, ranges, start, stop):
+            if not sweep(arrays, alive, only, dirty, ranges, start, stop):
                 return False
     return True
+
+
+def only_labels(alive: BoolArray) -> IntArray:
+    """The label of every node that has one left, `[N]`; −1 where there are more."""
+    only: IntArray = np.where(alive.sum(axis=1) == 1, np.argmax(alive, axis=1), -1)
+    return only
 
 
 def _equal_work(a: Arrays) -> list[int]:
     """Where to cut the nodes into slices of about the same work, from 0 to N."""
     n_nodes, n_labels = a.unary.shape
+    if not len(a.data) and n_labels * (10 * n_nodes + len(a.adj_node)) < WORK:
+        return [0, n_nodes]
     table_size = np.diff(a.data_ptr)[a.node_clique] * (a.clique_kind[a.node_clique] == TABLE)
     owner = np.repeat(np.arange(n_nodes), np.diff(a.node_ptr))
     tables = np.bincount(owner, np.minimum(table_size * n_labels, TABLE_WORK), n_nodes)
@@ -59,7 +68,7 @@ def _equal_work(a: Arrays) -> list[int]:
 
 
 @leaf
-def match_ranges(a: Arrays, alive: BoolArray, ranges: IntArray) -> None:
+def match_ranges(a: Arrays, alive: BoolArray, only: IntArray, ranges: IntArray) -> None:
     """Least and most members that can have the clique's label, into `ranges` [C, 2]."""
     for c in range(len(a.clique_kind)):
         ranges[c, 0] = ranges[c, 1] = 0
@@ -68,75 +77,89 @@ def match_ranges(a: Arrays, alive: BoolArray, ranges: IntArray) -> None:
                 i = a.clique_nodes[m]
                 if alive[i, a.clique_label[c]]:
                     ranges[c, 1] += 1
-                    ranges[c, 0] += count_alive(alive, i) == 1
-
-
-@inner
-def count_alive(alive: BoolArray, i: int) -> int:
-    """Labels left to node i."""
-    count = 0
-    for label in range(alive.shape[1]):
-        count += alive[i, label]
-    return count
-
-
-@inner
-def only_label(alive: BoolArray, i: int) -> int:
-    """The label of a fixed node, −1 of another."""
-    found = -1
-    for label in range(alive.shape[1]):
-        if alive[i, label]:
-            if found >= 0:
-                return -1
-            found = label
-    return found
+                    ranges[c, 0] += only[i] >= 0
 
 
 @kernel
 def sweep(
-    a: Arrays, alive: BoolArray, dirty: BoolArray, ranges: IntArray, start: int, stop: int
-) -> bool:
-    """Visit the dirty nodes of start … stop − 1; False if a node has no label left."""
+    a: Arrays, alive: BoolArray, only: IntArray, dirty: BoolArray, ranges: IntArray, start: int,
+    stop: int,
+) -> bool:  # fmt: skip
+    """Visit the dirty nodes of start … stop − 1; False if a node has no label left.
+
+    Those that it makes dirty are visited again, as long as they are few.
+    """
     n_labels = a.unary.shape[1]
     lower, upper = np.empty(n_labels), np.empty(n_labels)
-    pairs = np.empty((n_labels, n_labels))
-    for i in range(start, stop):
-        if not dirty[i]:
-            continue
-        dirty[i] = False
-        if count_alive(alive, i) < 2:
-            continue
-        has_tables = advantage(a, alive, ranges, i, lower, upper, pairs)
-        for label in range(n_labels):
-            if alive[i, label] and dominated(alive, i, label, lower, upper, pairs, has_tables):
-                remove_label(a, alive, ranges, dirty, i, label)
-                if count_alive(alive, i) == 0:
-                    return False
+    pairs, gone = np.empty((n_labels, n_labels)), np.empty(n_labels, np.bool_)
+    last = -1
+    visits = 0
+    while visits <= stop - start:
+        before = visits
+        for i in range(start, stop):
+            if not dirty[i]:
+                continue
+            dirty[i] = False
+            if only[i] >= 0:
+                continue
+            visits += 1
+            has_tables = advantage(a, alive, only, ranges, i, lower, upper, pairs)
+            best = least_upper(alive, i, upper)
+            left, removed = 0, 0
+            for label in range(n_labels):
+                gone[label] = False
+                if not alive[i, label]:
+                    continue
+                if has_tables:
+                    gone[label] = dominated(alive, i, label, lower, upper, pairs)
+                else:
+                    gone[label] = lower[label] == np.inf or (
+                        label != best and lower[label] >= upper[best]
+                    )
+                alive[i, label] = not gone[label]
+                removed += gone[label]
+                if alive[i, label]:
+                    left += 1
+                    last = label
+            if left == 0:
+                return False
+            if left == 1:
+                only[i] = last
+            if removed > 0:
+                mark(a, only, ranges, dirty, i, gone)
+        if visits == before:
+            break
     return True
 
 
 @inner
+def least_upper(alive: BoolArray, i: int, upper: FloatArray) -> int:
+    """The label that others are compared with where that needs no pairs: no other removes more."""
+    best = -1
+    for label in range(len(upper)):
+        if alive[i, label] and (best < 0 or upper[label] < upper[best]):
+            best = label
+    return best
+
+
+@inner
 def dominated(
-    alive: BoolArray, i: int, label: int, lower: FloatArray, upper: FloatArray,
-    pairs: FloatArray, has_tables: bool,
-) -> bool:  # fmt: skip
+    alive: BoolArray, i: int, label: int, lower: FloatArray, upper: FloatArray, pairs: FloatArray
+) -> bool:
     """Whether some other label of node i is never worse than `label`, or `label` is impossible."""
     if lower[label] == np.inf:
         return True
     for other in range(len(lower)):
-        if other != label and alive[i, other] and upper[other] < np.inf:
-            difference = lower[label] - upper[other]
-            if has_tables:
-                difference += pairs[label, other]
-            if difference >= 0:
-                return True
+        comparable = other != label and alive[i, other] and upper[other] < np.inf
+        if comparable and lower[label] - upper[other] + pairs[label, other] >= 0:
+            return True
     return False
 
 
 @inner
 def advantage(
-    a: Arrays, alive: BoolArray, ranges: IntArray, i: int, lower: FloatArray, upper: FloatArray,
-    pairs: FloatArray,
+    a: Arrays, alive: BoolArray, only: IntArray, ranges: IntArray, i: int, lower: FloatArray,
+    upper: FloatArray, pairs: FloatArray,
 ) -> bool:  # fmt: skip
     """Fill `lower` [L], `upper` [L] and `pairs` [L, L]; whether the last is needed.
 
@@ -147,10 +170,9 @@ def advantage(
         lower[label] = upper[label] = a.unary[i, label]
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
         j, weight = a.adj_node[k], a.adj_weight[k]
-        fixed = only_label(alive, j)
-        if fixed >= 0:
-            lower[fixed] -= weight
-            upper[fixed] -= weight
+        if only[j] >= 0:
+            lower[only[j]] -= weight
+            upper[only[j]] -= weight
             continue
         for label in range(n_labels):
             if alive[j, label]:
@@ -238,23 +260,21 @@ def is_alive(a: Arrays, alive: BoolArray, c: int, entry: int, at: int) -> bool:
 
 
 @inner
-def remove_label(
-    a: Arrays, alive: BoolArray, ranges: IntArray, dirty: BoolArray, i: int, label: int
+def mark(
+    a: Arrays, only: IntArray, ranges: IntArray, dirty: BoolArray, i: int, gone: BoolArray
 ) -> None:
-    """Take the label out, keep `ranges` right and mark the nodes whose comparison it can change."""
-    alive[i, label] = False
-    fixed = only_label(alive, i)
+    """Node i lost the labels `gone` [L]: keep `ranges` right, mark the nodes that it matters to."""
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
         dirty[a.adj_node[k]] = True
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        changed = a.clique_kind[c] == TABLE
-        if a.clique_label[c] == label:
-            ranges[c, 1] -= 1
-            changed = True
-        if fixed >= 0 and fixed == a.clique_label[c]:
-            ranges[c, 0] += 1
-            changed = True
+        wanted, changed = a.clique_label[c], True
+        if wanted >= 0:
+            least, most = step_range(a, c, ranges[c, 0], ranges[c, 1] - 1)
+            ranges[c, 0] += wanted == only[i]
+            ranges[c, 1] -= gone[wanted]
+            now_least, now_most = step_range(a, c, ranges[c, 0], ranges[c, 1] - 1)
+            changed = least != now_least or most != now_most
         if changed:
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 dirty[a.clique_nodes[m]] = True

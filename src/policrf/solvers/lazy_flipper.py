@@ -56,7 +56,7 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     """
     if not 1 <= size <= 4:
         raise InvalidOption(f"size must be 1 to 4, not {size}")
-    large = Moves(False, large_sets, large_sets, large_sets)
+    large = Moves(False, large_sets, large_sets, large_sets, cuts=False)
     starts = [run.start_labels()]
     if run.initial is None and not run.expired():
         first = solve(run.crf, "highest_confidence_first", seconds=run.remaining())

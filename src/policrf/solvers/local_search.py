@@ -3,9 +3,9 @@
 A node is relabeled by the core and then adopted (`adopt`): noted as changed, its neighbours queued.
 `flush` queues the members of the cliques for which the changes since then made a difference. A
 trial that is taken back at once needs neither. A larger move is: `keep`, any changes, a `descend`,
-then `keep` if it `gained`, or `undo`. `keep` sets the state's running total to 0, so that
-afterwards it is the move's own change in energy, rounded at the scale of the terms that it touched
-and not at that of the whole energy.
+then `end_move`, which keeps it or takes it back. `keep` sets the state's running total to 0: it is
+then the move's own change in energy, rounded at the scale of the terms that it touched and not at
+that of the whole energy.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Search(NamedTuple):
     inside: BoolArray  # [N]; all False between moves: the nodes a move is about
     in_moved: BoolArray  # [C]; whether the clique is in `moved`
     margin: FloatArray  # [1]; gains below it are rounding
+    noted: IntArray  # [2, N]; scratch space: nodes, and a label of each
 
 
 def new_search(a: Arrays) -> Search:
@@ -61,7 +62,17 @@ def new_search(a: Arrays) -> Search:
         inside=np.zeros(n_nodes, np.bool_),
         in_moved=np.zeros(n_cliques, np.bool_),
         margin=np.array([RELATIVE * largest(a)]),
+        noted=np.empty((2, n_nodes), np.int64),
     )
+
+
+def leave_alone(a: Arrays, q: Search, nodes: BoolArray) -> None:
+    """Let a new search not look at these nodes [N], and at cliques of none but these."""
+    others = np.flatnonzero(~nodes)
+    q.queue[: len(others)] = others
+    q.cursor[LENGTH] = len(others)
+    q.queued[nodes] = q.touched[nodes] = False
+    q.open_clique[:] = np.add.reduceat(~nodes[a.clique_nodes], a.clique_ptr[:-1]) > 0
 
 
 def centred(a: Arrays) -> Arrays:
@@ -81,14 +92,9 @@ def slice_size(a: Arrays) -> int:
     return 100 if (a.clique_address != 0).any() else 10_000
 
 
-def gained(s: State, q: Search, forbidden: int) -> bool:
-    """Whether the move lowers the energy: fewer infinite terms, or as many and a lower sum."""
-    return bool(is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]))
-
-
 @leaf
 def is_gain(now: int, total: float, before: int, margin: float) -> bool:
-    """`gained`, for kernels."""
+    """Whether a move lowers the energy: fewer infinite terms, or as many and a lower sum."""
     return now < before or (now == before and total < -margin)
 
 
@@ -190,6 +196,17 @@ def undo(a: Arrays, s: State, q: Search) -> None:
     flush(a, s, q)
     q.cursor[N_CHANGED] = 0
     s.total[0] = 0.0
+
+
+@leaf
+def end_move(a: Arrays, s: State, q: Search, forbidden: int) -> bool:
+    """Keep the move if it gained (before it, `forbidden` terms were infinite), else undo it."""
+    gained = is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0])
+    if gained:
+        keep(a, s, q)
+    else:
+        undo(a, s, q)
+    return gained
 
 
 @leaf

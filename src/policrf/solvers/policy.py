@@ -1,4 +1,10 @@
-"""The learned policy as a solver: the best (node, label) until all are labeled (Algorithm 1)."""
+"""The learned policy as a solver: the best (node, label) until all are labeled (Algorithm 1).
+
+`persistent` labels first, all at once, the nodes to which dead-end elimination leaves one label: a
+proof that some minimum has it, so that no decision is lost, and only the others are played.
+`refine` ends with local search by the moves that pay for their time after a policy: single
+relabels, boxes, cuts and pairs (`refine`), tried where more than one label is left.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from policrf.crf.checks import BoolArray
 from policrf.crf.instance import Instance
+from policrf.crf.potentials import CUSTOM
 from policrf.errors import InvalidOption
+from policrf.solvers.dead_end_elimination import allowed_labels, eliminate, only_labels
+from policrf.solvers.refine import Moves, improve
 from policrf.solvers.run import Run
 
 if TYPE_CHECKING:
@@ -25,6 +35,8 @@ def policy(
     policy: str | Path | Policy | None = None,
     scores: bool = False,
     snapshots: Sequence[int] = (),
+    persistent: bool = False,
+    refine: bool = False,
 ) -> None:
     """Label greedily with the policy of that name, in that file, or given as it is."""
     from policrf.policy.checkpoint import load_policy
@@ -34,12 +46,15 @@ def policy(
             "the solver 'policy' needs the option policy=: a name, a path or a Policy"
         )
     chosen = load_policy(policy) if isinstance(policy, str | Path) else policy
-    label_greedily(run, chosen, scores=scores, snapshots=snapshots)
+    label_greedily(
+        run, chosen, scores=scores, snapshots=snapshots, persistent=persistent, refine=refine
+    )
 
 
 def label_greedily(
-    run: Run, policy: Policy, *, scores: bool = False, snapshots: Sequence[int] = ()
-) -> None:
+    run: Run, policy: Policy, *, scores: bool = False, snapshots: Sequence[int] = (),
+    persistent: bool = False, refine: bool = False,
+) -> None:  # fmt: skip
     """Offer the labeling; when time runs out, complete it with the starting labels.
 
     The starting labels (`initial=`, else the unary argmin) are also what a residual policy of
@@ -52,8 +67,10 @@ def label_greedily(
     start_labels = run.start_labels()
     if run.expired():
         return
-    engine = Engine(policy, instance, default=start_labels, track=False)
-    n_nodes = run.crf.n_nodes
+    alive = _alive(run) if persistent else None
+    fixed = None if alive is None else only_labels(alive)
+    engine = Engine(policy, instance, default=start_labels, labels=fixed, track=False)
+    n_nodes = engine.remaining
     order, labels = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     step_scores = np.empty(n_nodes)
     wanted = {int(step) for step in snapshots if 0 <= step < n_nodes}
@@ -72,8 +89,28 @@ def label_greedily(
     labels[unlabeled] = start_labels[unlabeled]
     run.offer(labels)
     run.order = order[:done].copy()
+    if fixed is not None:
+        run.order = np.concatenate([np.flatnonzero(fixed >= 0), run.order])
+        run.info["persistent"] = len(run.order) - done
     run.info["complete"] = bool(done == n_nodes)
     if scores:
         run.info["scores"] = step_scores[:done].copy()
     if wanted:
         run.info["snapshots"] = pictures
+    if refine:
+        moves = Moves(regions=False, growth=False)
+        run.info["moves"], run.info["converged"] = improve(
+            run.crf, labels, moves, run.expired, alive=alive
+        )
+        run.offer(labels)
+
+
+def _alive(run: Run) -> BoolArray | None:
+    """The labels `[N, L]` that some minimum may need; None where nothing can be proven.
+
+    That is with custom terms, of which only values are known, and where no labeling is allowed.
+    """
+    if (run.crf.arrays.clique_kind == CUSTOM).any():
+        return None
+    alive = allowed_labels(run.crf.unary)
+    return alive if eliminate(run, run.crf.arrays, alive) else None

@@ -1,9 +1,9 @@
-"""Refine: any solver's labeling, then local search until no move of five kinds lowers the energy.
+"""Refine: any solver's labeling, then local search until no move of six kinds lowers the energy.
 
-Single relabels; pairs along edges (`refine_pairs`); regions of one label (`refine_regions`); areas
-that a label grows over (`refine_growth`); whole boxes (`refine_boxes`). Each accepted move lowers
-the exact energy. Nodes are looked at again only when something near them changed, so the time is
-that of one pass plus what the changes cause.
+Single relabels; whole boxes (`refine_boxes`); minimum cuts (`refine_cuts`); regions of one label
+(`refine_regions`); pairs along edges (`refine_pairs`); areas that a label grows over
+(`refine_growth`). Each accepted move lowers the exact energy. Nodes are looked at again only when
+something near them changed, so the time is that of one pass plus what the changes cause.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.model import CRF
-from policrf.crf.potentials import SUPPORT
 from policrf.errors import UnsupportedPotential
+from policrf.solvers.expansion_move import expand_each
 from policrf.solvers.indexed_heap import Heap, empty_heap
 from policrf.solvers.local_search import (
     LENGTH,
@@ -29,20 +29,22 @@ from policrf.solvers.local_search import (
     Search,
     centred,
     descend,
-    gained,
+    end_move,
     keep,
+    leave_alone,
     new_search,
     slice_size,
-    undo,
 )
-from policrf.solvers.refine_boxes import box_move, trade_moves
+from policrf.solvers.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
+from policrf.solvers.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
 from policrf.solvers.refine_growth import growth_moves
 from policrf.solvers.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.refine_regions import region_move
 from policrf.solvers.run import Run
 
-CHAINS = 4  # chains of trades that a kernel call makes at most
 ROUNDS = 100  # more only where rounding lets moves undo each other
+SWEEPS = 10  # rounds over the labels in a cut move
+ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
 class Moves(NamedTuple):
@@ -52,18 +54,19 @@ class Moves(NamedTuple):
     regions: bool = True
     growth: bool = True
     boxes: bool = True
+    cuts: bool = True
 
 
 def refine(
     run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
-    growth: bool = True, boxes: bool = True, **options: Any,
+    growth: bool = True, boxes: bool = True, cuts: bool = True, **options: Any,
 ) -> None:  # fmt: skip
     """Run `start` (unless the caller gave `initial`), then local search from its labeling.
 
     Parameters
     ----------
     start: the name of a solver; where alpha_expansion cannot take a potential, icm does instead.
-    pairs, regions, growth, boxes: which moves to try beside single relabels.
+    pairs, regions, growth, boxes, cuts: which moves to try beside single relabels.
     options: the options of `start`.
     """
     from policrf.solvers import solve
@@ -81,14 +84,14 @@ def refine(
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
-    moves = Moves(pairs, regions, growth, boxes)
+    moves = Moves(pairs, regions, growth, boxes, cuts)
     run.info["moves"], run.info["converged"] = improve(run.crf, labels, moves, run.expired)
     run.offer(labels)
 
 
 def refine_labels(
     crf: CRF, labels: ArrayLike, *, pairs: bool = True, regions: bool = True, growth: bool = True,
-    boxes: bool = True,
+    boxes: bool = True, cuts: bool = True,
 ) -> IntArray:  # fmt: skip
     """The local optimum `[N]` that the moves of `refine` reach from `labels`.
 
@@ -98,7 +101,7 @@ def refine_labels(
     [1, 1]
     """
     refined = crf.checked_labels(labels)
-    improve(crf, refined, Moves(pairs, regions, growth, boxes))
+    improve(crf, refined, Moves(pairs, regions, growth, boxes, cuts))
     return refined
 
 
@@ -107,18 +110,25 @@ def _rest(run: Run) -> float | None:
 
 
 def improve(
-    crf: CRF, labels: IntArray, moves: Moves, expired: Callable[[], bool] = lambda: False
-) -> tuple[dict[str, int], bool]:
-    """Improve `labels` in place; how many moves were made, and whether none is left to make."""
+    crf: CRF, labels: IntArray, moves: Moves, expired: Callable[[], bool] = lambda: False,
+    *, alive: BoolArray | None = None,
+) -> tuple[dict[str, int], bool]:  # fmt: skip
+    """Improve `labels` in place; how many moves were made, and whether none is left to make.
+
+    `alive` [N, L]: labels that some minimum may need; nodes with one of them are not looked at.
+    """
     made = dict.fromkeys(Moves._fields, 0)
     if expired():
         return made, False
     arrays = centred(crf.arrays)
     state, search, heap = new_state(arrays), new_search(arrays), empty_heap(crf.n_nodes)
     load_labels(arrays, state, labels)
-    for _ in range(ROUNDS):
+    cuts = new_cuts(crf, alive) if moves.cuts else None
+    if alive is not None:
+        leave_alone(arrays, search, np.count_nonzero(alive, axis=1) == 1)
+    for number in range(ROUNDS):
         before = sum(made.values())
-        steps = _one_round(arrays, state, search, heap, moves)
+        steps = _one_round(arrays, state, search, heap, moves, cuts, number == 0)
         for kind, count in steps:
             raise_if_failed()
             made[kind] += count
@@ -133,22 +143,18 @@ def improve(
 
 
 def _one_round(
-    a: Arrays, s: State, q: Search, heap: Heap, moves: Moves
+    a: Arrays, s: State, q: Search, heap: Heap, moves: Moves, cuts: Cuts | None, anew: bool
 ) -> Generator[tuple[str, int]]:
-    """Every kind of move once, in slices; yields the kind and the number of moves made."""
+    """Every kind of move once, in slices; yields the kind and the number of moves made.
+
+    Cuts start `anew` in the first round, for a labeling that does not depend on the one given.
+    """
     size = slice_size(a)
     yield from _singles(a, s, q)
-    counting = a.clique_label >= 0
     if moves.boxes:
-        for c in np.flatnonzero(counting & q.open_clique).tolist():
-            q.open_clique[c] = False
-            yield from _settle("boxes", a, s, q, partial(box_move, a, s, q, heap, c))
-            if a.clique_kind[c] == SUPPORT:
-                count = CHAINS
-                while count == CHAINS:
-                    count = trade_moves(a, s, q, c, CHAINS)
-                    yield "boxes", count
-                yield from _singles(a, s, q)
+        yield from _boxes(a, s, q, heap)
+    if cuts is not None:
+        yield from _cuts(a, s, q, heap, cuts, anew)
     if moves.regions:
         visited, region = np.zeros(len(a.unary), np.bool_), np.empty(len(a.unary), np.int64)
         node = 0
@@ -163,6 +169,7 @@ def _one_round(
     if moves.pairs:
         for first, last in _slices(len(a.edges), size):
             yield "pairs", pair_moves(a, s, q, first, last)
+        counting = a.clique_label >= 0
         if not counting.all():
             for first, last in _slices(len(counting), size // 100):
                 yield "pairs", table_pair_moves(a, s, q, first, last)
@@ -175,29 +182,67 @@ def _one_round(
 
 def _singles(a: Arrays, s: State, q: Search) -> Iterator[tuple[str, int]]:
     """Descend to the end of the queue, and close the move."""
-    while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
+    while _unsettled(q):
         descend(a, s, q, slice_size(a))
         yield "pairs", 0
     keep(a, s, q)
 
 
-def _settle(
-    kind: str, a: Arrays, s: State, q: Search, move: Callable[[], bool]
+def _boxes(a: Arrays, s: State, q: Search, heap: Heap) -> Iterator[tuple[str, int]]:
+    """The moves of every open counting clique."""
+    cursor = np.zeros(4, np.int64)
+    try:
+        while cursor[CLIQUE] < len(a.clique_kind):
+            cursor[MADE] = 0
+            box_moves(a, s, q, heap, cursor, slice_size(a))
+            yield "boxes", int(cursor[MADE])
+    finally:
+        if cursor[STAGE] == SETTLE:
+            end_move(a, s, q, cursor[FORBIDDEN])
+
+
+def _cuts(
+    a: Arrays, s: State, q: Search, heap: Heap, cuts: Cuts, anew: bool
 ) -> Iterator[tuple[str, int]]:
-    """Make a move, descend from there, and take it back unless the energy fell."""
+    """One cut move."""
+    network = cuts.problem.network
+    size = max(1, ARCS // (len(network.head) + len(network.excess)))
+    order = cuts.order[: prepare_cuts(a, s, q, cuts, anew)]
+    cursor = np.zeros(2, np.int64)
+    for _ in range(0, SWEEPS * len(order), size):
+        if cursor[1] < len(order):
+            expand_each(cuts.problem, cuts.state, order, cursor, size)
+            yield "cuts", 0
+    yield from _settle("cuts", a, s, q, partial(propose, a, s, q, heap, cuts), cuts)
+
+
+def _settle(
+    kind: str, a: Arrays, s: State, q: Search, move: Callable[[], bool], cuts: Cuts | None = None
+) -> Iterator[tuple[str, int]]:
+    """Make a move, descend from there, and take it back unless the energy fell.
+
+    A cut move is mixed with the labeling before it first.
+    """
     forbidden = int(s.forbidden[0])
     s.total[0] = 0.0
     if not move():
         yield kind, 0
         return
+    better = False
     try:
-        while q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0:
+        while _unsettled(q):
             descend(a, s, q, slice_size(a))
             yield kind, 0
+            if cuts is not None and not _unsettled(q):
+                mix(a, s, q, forbidden, cuts.state.labels)
+                cuts = None
     finally:
-        better = gained(s, q, forbidden)
-        (keep if better else undo)(a, s, q)
+        better = end_move(a, s, q, forbidden)
     yield kind, int(better)
+
+
+def _unsettled(q: Search) -> bool:
+    return bool(q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0)
 
 
 def _slices(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -13,14 +13,66 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
+from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, counting_energy, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.indexed_heap import Heap, change_key, order_heap, pop_first
-from policrf.solvers.local_search import Search, adopt, flush, row, step_energy
+from policrf.solvers.local_search import (
+    LENGTH,
+    Search,
+    adopt,
+    descend,
+    end_move,
+    flush,
+    keep,
+    row,
+    step_energy,
+)
 
+BEGIN, SETTLE, TRADE, END = range(4)  # what `box_moves` does next with a clique
+CLIQUE, STAGE, FORBIDDEN, MADE = range(4)  # entries of its cursor
+CHAINS = 4  # chains of trades at a time
 DEPTH = 64  # trades in a chain
+PARTNERS = 4  # givers and takers to choose a trade from
 PATIENCE = 16  # trades in a row that gain nothing
+
+
+@kernel
+def box_moves(a: Arrays, s: State, q: Search, h: Heap, cursor: IntArray, limit: int) -> None:
+    """The moves of the open counting cliques from cursor[CLIQUE] on, about `limit` visits' worth.
+
+    Each is settled by single relabels, and taken back unless the energy fell: while cursor[STAGE]
+    is SETTLE, it is neither. cursor[MADE] counts those that gained.
+    """
+    while cursor[CLIQUE] < len(a.clique_kind) and limit > 0:
+        c = cursor[CLIQUE]
+        if cursor[STAGE] == BEGIN:
+            if not (q.open_clique[c] and a.clique_label[c] >= 0):
+                cursor[CLIQUE] += 1
+                continue
+            q.open_clique[c] = False
+            limit -= a.clique_ptr[c + 1] - a.clique_ptr[c]
+            cursor[FORBIDDEN] = s.forbidden[0]
+            s.total[0] = 0.0
+            box_move(a, s, q, h, c)
+            cursor[STAGE] = SETTLE
+        elif cursor[STAGE] == TRADE:
+            made = trade_moves(a, s, q, c, CHAINS) if a.clique_kind[c] == SUPPORT else 0
+            limit -= a.clique_ptr[c + 1] - a.clique_ptr[c]
+            cursor[MADE] += made
+            if made < CHAINS:
+                cursor[STAGE] = END
+        else:
+            limit = descend(a, s, q, limit)
+            if q.cursor[LENGTH] > 0:
+                continue
+            if cursor[STAGE] == SETTLE:
+                cursor[MADE] += end_move(a, s, q, cursor[FORBIDDEN])
+                cursor[STAGE] = TRADE
+            else:
+                keep(a, s, q)
+                cursor[STAGE] = BEGIN
+                cursor[CLIQUE] += 1
 
 
 @leaf
@@ -45,9 +97,22 @@ def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
                 relabel(a, s, i, other)
                 adopt(a, s, q, i, label)
         return True
-    for m in range(first, last):
+    take_label(a, s, q, h, c, wanted)
+    return bool(a.clique_kind[c] == AGREE or s.matches[c] >= wanted)
+
+
+@inner
+def take_label(a: Arrays, s: State, q: Search, h: Heap, c: int, wanted: int) -> int:
+    """Let members take the label of clique c, the cheapest next, until `wanted` have it.
+
+    Returns how many did; they and their old labels are in `q.noted`. None does where the count of a
+    quota is out of reach. `h` is an empty heap.
+    """
+    label, count = a.clique_label[c], 0
+    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         i = a.clique_nodes[m]
         if s.labels[i] != label and a.unary[i, label] < np.inf:
+            row(a, s, q, i)
             h.keys[i] = -price(s, q, i, label)
             h.items[h.size[0]] = i
             h.place[i] = h.size[0]
@@ -59,6 +124,8 @@ def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
         old = s.labels[i]
         relabel(a, s, i, label)
         adopt(a, s, q, i, old)
+        q.noted[0, count], q.noted[1, count] = i, old
+        count += 1
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
             if h.place[j] >= 0:
@@ -67,7 +134,7 @@ def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
     for at in range(h.size[0]):
         h.place[h.items[at]] = -1
     h.size[0] = 0
-    return bool(possible)
+    return count
 
 
 @inner
@@ -157,14 +224,15 @@ def trade_moves(a: Arrays, s: State, q: Search, c: int, limit: int) -> int:
     chain = np.empty((DEPTH, 2), np.int64)  # giver and taker of every trade
     old = np.empty((DEPTH, 2), np.int64)
     new = np.empty(2, np.int64)
+    ranked = np.empty((2, PARTNERS), np.int64)
+    prices = np.empty((2, PARTNERS))
     label = a.clique_label[c]
     for moves in range(limit):
         if s.matches[c] != a.clique_count[c]:
             return moves
-        forbidden, least, length, best = s.forbidden[0], -q.margin[0], 0, 0
-        s.total[0] = 0.0
+        forbidden, least, length, best = s.forbidden[0], s.total[0] - q.margin[0], 0, 0
         while length < DEPTH and length - best < PATIENCE:
-            find_trade(a, s, q, c, chain[length], new)
+            find_trade(a, s, q, c, chain[length], new, ranked, prices)
             if chain[length, 0] < 0 or chain[length, 1] < 0:
                 break
             for side in range(2):
@@ -201,11 +269,18 @@ def outdate(a: Arrays, q: Search, i: int) -> None:
 
 
 @inner
-def find_trade(a: Arrays, s: State, q: Search, c: int, pair: IntArray, new: IntArray) -> None:
-    """The cheapest giver and taker of the clique's label (−1: none) and what they take instead."""
+def find_trade(
+    a: Arrays, s: State, q: Search, c: int, pair: IntArray, new: IntArray, ranked: IntArray,
+    prices: FloatArray,
+) -> None:  # fmt: skip
+    """The cheapest giver and taker of the clique's label (−1: none) and what they take instead.
+
+    Of the cheapest few on either side: each alone, neighbours would both count on the edge they
+    share. `ranked` and `prices` [2, PARTNERS] are scratch space.
+    """
     label = a.clique_label[c]
     pair[0] = pair[1] = -1
-    least_given, least_taken = np.inf, np.inf
+    prices[:] = np.inf
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         i = a.clique_nodes[m]
         if q.inside[i]:
@@ -213,8 +288,32 @@ def find_trade(a: Arrays, s: State, q: Search, c: int, pair: IntArray, new: IntA
         row(a, s, q, i)
         if s.labels[i] == label:
             other = cheapest_other(q, i, label)
-            given = q.costs[i, other] - q.costs[i, label]
-            if other != label and given < least_given:
-                pair[0], least_given, new[0] = i, given, other
-        elif price(s, q, i, label) < least_taken:
-            pair[1], least_taken, new[1] = i, price(s, q, i, label), label
+            if other != label:
+                rank(ranked[0], prices[0], i, q.costs[i, other] - q.costs[i, label])
+        else:
+            rank(ranked[1], prices[1], i, price(s, q, i, label))
+    least = np.inf
+    for first in range(PARTNERS):
+        for second in range(PARTNERS):
+            both = prices[0, first] + prices[1, second]
+            if not both < least:
+                break
+            i, j = ranked[0, first], ranked[1, second]
+            other = cheapest_other(q, i, label)
+            for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+                if a.adj_node[k] == j:
+                    both += a.adj_weight[k] * (2 if s.labels[j] == other else 1)
+            if both < least:
+                least, pair[0], pair[1], new[0], new[1] = both, i, j, other, label
+
+
+@inner
+def rank(ranked: IntArray, prices: FloatArray, i: int, value: float) -> None:
+    """Put node i where it belongs among the lowest prices so far; +inf is an empty place."""
+    if not value < prices[-1]:
+        return
+    at = len(prices) - 1
+    while at > 0 and value < prices[at - 1]:
+        ranked[at], prices[at] = ranked[at - 1], prices[at - 1]
+        at -= 1
+    ranked[at], prices[at] = i, value

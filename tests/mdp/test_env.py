@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -15,7 +17,7 @@ env_checker = pytest.importorskip("gymnasium.utils.env_checker")
 
 
 def make(**options: object) -> object:
-    return gymnasium.make("policrf.mdp.env:policrf/Label-v0", **options)
+    return gymnasium.make("policrf:policrf/Label-v0", **options)
 
 
 def test_it_passes_the_checker() -> None:
@@ -87,3 +89,25 @@ def test_the_same_seed_gives_the_same_episode() -> None:
             gains.append(gained)
         runs.append(gains)
     assert np.array_equal(*runs)
+
+
+@pytest.mark.parametrize(
+    ("imports", "name"),
+    [
+        ("import gymnasium, policrf", "policrf/Label-v0"),
+        ("import policrf, gymnasium", "policrf/Label-v0"),
+        ("import gymnasium", "policrf:policrf/Label-v0"),
+        ("import policrf, gymnasium", "policrf:policrf/Label-v0"),
+        ("import policrf.mdp.env, gymnasium", "policrf/Label-v0"),
+    ],
+)
+def test_registered_by_importing_policrf_in_any_order(imports, name):
+    code = f"{imports}\nenv = gymnasium.make({name!r})\nprint(env.unwrapped.__module__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "policrf.mdp.env", done.stderr
+
+
+def test_importing_policrf_imports_no_gymnasium():
+    code = "import sys, policrf; print('gymnasium' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "False"]

@@ -1,8 +1,9 @@
 """The MDP as a Gymnasium environment: `gymnasium.make("policrf/Label-v0", instance=...)`.
 
-Importing this module registers it; `gymnasium.make("policrf.mdp.env:policrf/Label-v0")` does both.
-An action is the number node · L + label. Which actions are open stands in `info["action_mask"]`
-(int8 `[N · L]`, as `Discrete.sample(mask)` takes it); any other is an error, not a silent no-op.
+Importing policrf registers it (`registration`); `gymnasium.make("policrf:policrf/Label-v0")` does
+both. An action is the number node · L + label. Which actions are open stands in
+`info["action_mask"]` (int8 `[N · L]`, as `Discrete.sample(mask)` takes it); any other is an error,
+not a silent no-op.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidInstance, MissingDependency
+from policrf.mdp.registration import announce
 from policrf.mdp.rewards import reward_column
 from policrf.mdp.state import Episode
 
@@ -25,7 +27,6 @@ except ImportError as error:
         "the environment needs gymnasium; install it with: pip install 'policrf[learn]'"
     ) from error
 
-ENVIRONMENT = "policrf/Label-v0"
 Observation = dict[str, NDArray[Any]]
 
 
@@ -116,5 +117,4 @@ def _same_size(instance: Instance | Sequence[Instance] | None) -> list[Instance]
     return instances
 
 
-if ENVIRONMENT not in gymnasium.registry:
-    gymnasium.register(id=ENVIRONMENT, entry_point="policrf.mdp.env:LabelEnv")
+announce()

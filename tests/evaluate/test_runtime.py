@@ -6,6 +6,7 @@ import pytest
 
 from policrf.errors import InvalidOption
 from policrf.evaluate.runtime import Runtime, measure, measure_growth, measure_threads, tables
+from policrf.evaluate.runtime_bars import bars
 
 SMALL = Runtime(
     sizes=(50, 250),
@@ -50,3 +51,41 @@ def test_growth_is_measured_in_processes_of_their_own() -> None:
 def test_threads_are_compared_with_one() -> None:
     result = measure_threads(n_nodes=50, count=2, repeats=1)
     assert result["speedup"] == pytest.approx(result["seconds_one"] / result["seconds_many"])
+
+
+def test_bars_say_what_is_held() -> None:
+    cells = [
+        ("policy (paper)", "u+p+hop1+hop2", 10_000, 0.04),
+        ("policy (residual)", "u+p+hop1+hop2", 10_000, 0.2),
+        ("alpha_expansion + repair", "u+p+hop1+hop2", 10_000, 0.1),
+        ("policy (paper)", "u+p", 10_000, 0.03),
+        ("policy (paper)", "u+p+hop1", 10_000, 0.03),
+        ("gco-wrapper", "u+p", 10_000, 0.02),
+        ("alpha_expansion", "u+p+hop1", 10_000, None),
+    ]
+    results = [dict(zip(("row", "terms", "n", "seconds"), cell, strict=True)) for cell in cells]
+    growth = [
+        {"kind": "paper", "n": n, "seconds": s, "peak_mb": 400.0}
+        for n, s in ((10_000, 0.03), (100_000, 0.33))
+    ]
+    threads = [{"kind": "paper", "speedup": 1.6}]
+    table = bars(results, growth, threads, {"policy": "synthetic-250", "seconds": 0.9})
+    said = {(row[0], row[1]): (row[2], row[4]) for row in table.rows}
+    repair = "time / alpha_expansion + repair, N = 10,000, u+p+hop1+hop2"
+    assert said[repair, "paper"] == (pytest.approx(0.4), "yes")
+    assert said[repair, "residual"] == (pytest.approx(2.0), "no")
+    assert said["time / gco-wrapper, N = 10,000, u+p", "paper"] == (pytest.approx(1.5), "no")
+    assert said["µs a step, N = 10,000, u+p+hop1+hop2", "residual"] == (pytest.approx(20), "no")
+    assert said["slowest / fastest energy, N = 10,000", "paper"] == (pytest.approx(4 / 3), "no")
+    assert said["time, N = 100,000 / N = 10,000", "paper"] == (pytest.approx(11), "yes")
+    assert said["peak MB, N = 100,000", "paper"] == (400.0, "yes")
+    assert said["two threads / one, speed", "paper"] == (1.6, "no")
+    assert said["s, fresh process, N = 250, no torch", "synthetic-250"] == (0.9, "yes")
+    assert len(said) == len(table.rows) == 10
+
+
+def test_refine_follows_the_policy_in_a_row_of_its_own() -> None:
+    rows = ("policy (residual)", "policy (residual), persistent + refine")
+    plan = Runtime((50,), ("u+p+hop1+hop2",), "A", rows, repeats=1, peers=False)
+    greedy, refined = measure(plan)
+    assert refined["energy"] <= greedy["energy"]

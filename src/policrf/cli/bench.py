@@ -61,6 +61,8 @@ class RunTime:
     """Numbers of nodes."""
     energies: tuple[str, ...] = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
     """Which terms."""
+    preset: str = "B"
+    """Synthetic scenes: "A" (easy) or "B" (hard)."""
     repeats: int = 5
     """Each cell is the best of so many."""
     growth: bool = True
@@ -134,21 +136,30 @@ def _runtime(config: RunTime) -> list[Table]:
     from policrf.cli.progress import progress_bar
     from policrf.evaluate import runtime
     from policrf.evaluate.report import Table, write_tables
+    from policrf.evaluate.runtime_bars import KINDS, bars
 
+    preset = config.preset
     plan = runtime.Runtime(
-        config.sizes, config.energies, repeats=config.repeats, peers=config.peers
+        config.sizes, config.energies, preset, repeats=config.repeats, peers=config.peers
     )
     cells = len(config.sizes) * len(config.energies) * len(plan.rows)
     with progress_bar("measuring", cells) as advance:
         results = runtime.measure(plan, lambda result: advance(f"{result['row']} N={result['n']}"))
     tables = runtime.tables(plan, results)
+    grown: list[runtime.Result] = []
+    shared: list[runtime.Result] = []
+    fresh = None
     if config.growth:
-        grown = [row for kind in ("paper", "residual") for row in runtime.measure_growth(kind)]
+        repeats = config.repeats
+        for kind in KINDS:
+            grown += runtime.measure_growth(kind, repeats=repeats, preset=preset)
+            shared.append(runtime.measure_threads(kind, repeats=repeats, preset=preset))
+        fresh = runtime.measure_fresh(preset=preset)
         columns = ("kind", "n", "seconds", "us_per_step", "peak_mb")
         rows = tuple(tuple(row[column] for column in columns) for row in grown)
         tables.append(Table("The greedy policy, U+P+HOP1+HOP2: growth and memory", columns, rows))
-        shared = [runtime.measure_threads(kind) for kind in ("paper", "residual")]
         names = tuple(shared[0])
         tables.append(Table("Threads", names, tuple(tuple(row.values()) for row in shared)))
-    write_tables(config.out, "runtime", tables, config)
+    tables.insert(0, bars(results, grown, shared, fresh))
+    write_tables(config.out, "runtime" if preset == "B" else f"runtime-{preset}", tables, config)
     return tables

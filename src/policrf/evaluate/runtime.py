@@ -38,7 +38,12 @@ SOLVERS: dict[str, tuple[str, dict[str, Any]]] = {
     "icm": ("icm", {}),
     "highest_confidence_first": ("highest_confidence_first", {}),
 }
-POLICIES = {"policy (paper)": "paper", "policy (residual)": "residual"}
+# Row -> kind and options.
+POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "policy (paper)": ("paper", {}),
+    "policy (residual)": ("residual", {}),
+    "policy (residual), persistent + refine": ("residual", {"persistent": True, "refine": True}),
+}
 ROWS = (*POLICIES, *SOLVERS)
 
 # The paper's Table 4: seconds on its authors' machine (policies on a GPU), by energy and size.
@@ -136,13 +141,13 @@ def _runners(config: Runtime, scene: Instance) -> Iterator[tuple[str, Runner]]:
 
         return run
 
-    def by_policy(kind: str) -> Runner:
+    def by_policy(kind: str, options: dict[str, Any]) -> Runner:
         sizes = {"n_labels": scene.crf.n_labels, "n_features": scene.features.shape[1]}
         policy = Policy.untrained(kind=kind, **sizes)
 
         def run() -> tuple[float, float]:
             start = time.perf_counter()
-            solution = solve(scene, policy)
+            solution = solve(scene, policy, **options)
             return time.perf_counter() - start, solution.energy
 
         return run
@@ -155,7 +160,7 @@ def _runners(config: Runtime, scene: Instance) -> Iterator[tuple[str, Runner]]:
         return run
 
     for row in config.rows:
-        yield row, by_policy(POLICIES[row]) if row in POLICIES else by_name(*SOLVERS[row])
+        yield row, by_policy(*POLICIES[row]) if row in POLICIES else by_name(*SOLVERS[row])
     if config.peers and "gco-wrapper" in available_peers() and scene.source["potentials"] == "u+p":
         yield "gco-wrapper", by_peer("gco-wrapper")
 
@@ -204,7 +209,10 @@ def tables(config: Runtime, results: list[Result]) -> list[Table]:
 
 
 def measure_growth(
-    kind: str = "paper", sizes: tuple[int, ...] = (10_000, 100_000), repeats: int = 5
+    kind: str = "paper",
+    sizes: tuple[int, ...] = (10_000, 100_000),
+    repeats: int = 5,
+    preset: str = "B",
 ) -> list[Result]:
     """Seconds, microseconds a step and peak memory (MB) of the greedy policy, by size.
 
@@ -212,7 +220,7 @@ def measure_growth(
     """
     results = []
     for n_nodes in sizes:
-        command = [sys.executable, "-c", _GROWTH, kind, str(n_nodes), str(repeats)]
+        command = [sys.executable, "-c", _GROWTH, kind, str(n_nodes), str(repeats), preset]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         results.append({"n": n_nodes, "kind": kind, **json.loads(done.stdout)})
     return results
@@ -221,10 +229,10 @@ def measure_growth(
 _GROWTH = """
 import json, pathlib, resource, sys, time
 import policrf as pc
-kind, n_nodes, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+kind, n_nodes, repeats, preset = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 policy = pc.Policy.untrained(n_labels=21, n_features=85, kind=kind)
-pc.solve(pc.make_scene(50, "B"), policy)
-scene = pc.make_scene(n_nodes, "B")
+pc.solve(pc.make_scene(50, preset), policy)
+scene = pc.make_scene(n_nodes, preset)
 seconds = []
 for _ in range(repeats):
     start = time.perf_counter()
@@ -242,10 +250,11 @@ print(json.dumps({"seconds": best, "us_per_step": best / n_nodes * 1e6, "peak_mb
 
 
 def measure_threads(
-    kind: str = "residual", n_nodes: int = 1000, count: int = 24, threads: int = 2, repeats: int = 5
-) -> Result:
+    kind: str = "residual", n_nodes: int = 1000, count: int = 24, threads: int = 2,
+    repeats: int = 5, preset: str = "B",
+) -> Result:  # fmt: skip
     """How much faster a set of instances is labeled by several threads than by one."""
-    scenes = [make_scene(n_nodes, "B", seed=seed) for seed in range(count)]
+    scenes = [make_scene(n_nodes, preset, seed=seed) for seed in range(count)]
     policy = Policy.untrained(n_labels=21, n_features=85, kind=kind)
     label_many(policy, scenes[:1])
     best = {1: float("inf"), threads: float("inf")}
@@ -261,3 +270,21 @@ def measure_threads(
         "seconds_many": best[threads],
         "speedup": best[1] / best[threads],
     }
+
+
+def measure_fresh(name: str = "synthetic-250", repeats: int = 3, preset: str = "B") -> Result:
+    """Seconds of a fresh process, without torch, that loads a policy and labels 250 nodes."""
+    best = float("inf")
+    for _ in range(repeats + 1):  # the first fills the caches
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", _FRESH, name, preset], check=True)
+        best = min(best, time.perf_counter() - start)
+    return {"policy": name, "seconds": best}
+
+
+_FRESH = """
+import sys
+sys.modules["torch"] = None
+import policrf as pc
+pc.solve(pc.make_scene(250, sys.argv[2]), pc.load_policy(sys.argv[1]))
+"""

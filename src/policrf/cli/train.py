@@ -129,14 +129,18 @@ class Mcts(Common):
 
     reward: str = "sign"
     """sign (the paper's R2), difference (R1) or shaped."""
-    simulations: int = 50
-    """Simulations before every decision."""
+    target: str = "improved"
+    """improved: values of the tree and known rewards; visits (the paper); hindsight."""
+    value_scale: float = 40.0
+    """What the span of a state's values counts in improved, in units of log-probability."""
+    simulations: int = 20
+    """Simulations before every decision; the paper's are 50."""
     search_depth: int = 4
     """Actions a simulation takes at most."""
     leaf: str = "rewards"
     """What a simulation is worth: rewards (those it saw) or rollout (the greedy end of it)."""
-    root: str = "puct"
-    """How the root shares out simulations: puct or gumbel."""
+    root: str = "gumbel"
+    """How the root shares out simulations: gumbel or puct (the paper)."""
     candidates: int = 6
     """Actions of the highest prior that a state has in the tree."""
     encourage: bool = True
@@ -145,22 +149,26 @@ class Mcts(Common):
     """The prior is a softmax of score / temperature."""
     start: str = ""
     """A policy file to start from, such as one learned by dqn."""
-    repeats: int = 10
-    """Episodes a graph, one after the other."""
-    episodes: int = 4
+    repeats: int = 1
+    """Episodes a graph, one after the other; the paper's are 10."""
+    episodes: int = 16
     """Episodes a round."""
     updates: int = 32
     """Gradient steps a round."""
     batch: int = 32
     """States in a gradient step."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Of Adam, at first."""
     learning_rate_final: float = 1e-4
     """Of Adam, after --decay-rounds rounds."""
-    decay_rounds: int = 500
+    decay_rounds: int = 100
     """Rounds over which the learning rate falls."""
     capacity: int = 20_000
     """States in the replay memory."""
+    share: float = 0.5
+    """Part of a batch in which the label beat the unary's."""
+    balance: float = 1.0
+    """1: all classes equally often in a batch (the paper's way); 0: as often as they are played."""
     actors: int = os.cpu_count() or 1
     """Threads that play."""
 

@@ -3,12 +3,14 @@
 Self-play: before every decision of an episode n_sim simulations of depth d_sim, an action drawn
 from π_MCTS, and (s_t, π_MCTS) into the structured replay memory. The network is moved towards it:
 
-    L(θ) = − Σ_s Σ_a π_MCTS(a|s) log π_θ(a|s)
+    L(θ) = − Σ_s Σ_a π(a|s) log π_θ(a|s)          π = π_MCTS in the paper
 
-Where we differ from the paper: the sum in π_θ's softmax runs over all labels of the nodes that the
-tree has at its root and of `others` random unlabeled nodes, not over all N · L actions, so that a
-gradient step does not depend on N (`others` ≥ N: all of them); rounds play and learn at the same
-time, as in `dqn.py`.
+Where we differ from the paper: π is by default the policy that the tree's values and the known
+rewards improve (`tree_targets.py`), and the root shares out simulations by Gumbel noise; the
+paper's form is MCTS(target="visits", root="puct", simulations=50, repeats=10). The sum in π_θ's
+softmax runs over all labels of the nodes that the tree has at its root and of `others` random
+unlabeled nodes, not over all N · L actions, so that a gradient step does not depend on N
+(`others` ≥ N: all of them); rounds play and learn at the same time, as in `dqn.py`.
 """
 
 from __future__ import annotations
@@ -17,45 +19,53 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from policrf.compiled import leaf
-from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
-from policrf.crf.energy import State, assign, load_labels, new_state
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidOption
-from policrf.learn.acting import reward_labels
 from policrf.learn.corpus import Corpus
-from policrf.learn.forward import View, parameters, scores, weights_of
+from policrf.learn.forward import parameters, scores, weights_of
 from policrf.learn.loop import Report, Schedule
 from policrf.learn.replay import Replay, Steps, states_before
-from policrf.mdp.completion import Completion, complete, new_completion, set_completed
+from policrf.learn.self_play import Played, play_game
+from policrf.learn.targets import BestKnown
+from policrf.learn.tree_targets import (
+    TARGETS,
+    Rows,
+    advantages,
+    hindsight_targets,
+    kept_values,
+    rows_of,
+    side_by_side,
+    view_of,
+    visit_targets,
+)
 from policrf.mdp.rewards import reward_column
-from policrf.mdp.state import default_labels
-from policrf.policy.conditional import label_inputs, margins, relative_costs
 from policrf.policy.policy import Policy
-from policrf.policy.spec import COSTS, INPUTS, Spec
-from policrf.search.search import SearchOptions, TreeSearch
+from policrf.policy.spec import Spec
+from policrf.search.search import SearchOptions
 
 
 @dataclass(frozen=True)
 class MCTS:
-    """How to learn by search; simulations, depth and episodes a graph are the paper's."""
+    """How to learn by search; the defaults are what worked best (docs/tree_search.md)."""
 
     reward: str = "sign"
     """"sign" (the paper's R2), "difference" (R1) or "shaped"."""
-    simulations: int = 50
-    """n_sim, simulations a decision."""
+    target: str = "improved"
+    """"visits" (the paper), "improved" or "hindsight"; see `tree_targets.py`."""
+    value_scale: float = 40.0
+    """What the span of a state's values counts in "improved", in units of log-probability."""
+    simulations: int = 20
+    """n_sim, simulations a decision; the paper's are 50."""
     depth: int = 4
     """d_sim, actions a simulation takes at most."""
     leaf: str = "rewards"
     """What a simulation is worth: "rewards" (the paper) or "rollout"."""
-    root: str = "puct"
+    root: str = "gumbel"
     """How the root shares out simulations: "puct" (the paper) or "gumbel"."""
     candidates: int = 6
     """Actions of the highest prior that a state has in the tree."""
@@ -67,9 +77,9 @@ class MCTS:
     """π_θ is a softmax of score / temperature."""
     start: str = ""
     """A policy file to start from, such as one learned by Q-learning; none if empty."""
-    repeats: int = 10
-    """Episodes a graph, one after the other."""
-    episodes: int = 4
+    repeats: int = 1
+    """Episodes a graph, one after the other; the paper's are 10."""
+    episodes: int = 16
     """Episodes a round."""
     updates: int = 32
     """Gradient steps a round."""
@@ -77,14 +87,18 @@ class MCTS:
     """States in a gradient step."""
     others: int = 16
     """Random unlabeled nodes whose labels stand beside the tree's actions in the softmax."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     learning_rate_final: float = 1e-4
     """After `decay_rounds` rounds, reached along a cosine."""
-    decay_rounds: int = 500
+    decay_rounds: int = 100
     capacity: int = 20_000
     """States in the replay memory."""
     keep: int = 256
     """At most so many states of an episode go into the memory, drawn at random."""
+    share: float = 0.5
+    """Part of a batch that comes from the second chunk: labels better than the unary's."""
+    balance: float = 1.0
+    """1: all classes equally often in a batch, the paper's way; 0: as often as they are played."""
     actors: int = 2
     """Threads that play."""
     ties: bool = False
@@ -92,6 +106,10 @@ class MCTS:
 
     def __post_init__(self) -> None:
         self.options()
+        if self.target not in TARGETS:
+            raise InvalidOption(
+                f"target is {self.target!r}; it must be one of {', '.join(TARGETS)}"
+            )
         for name in ("repeats", "episodes", "updates", "batch", "keep", "actors", "candidates"):
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
@@ -100,21 +118,9 @@ class MCTS:
         """The search of self-play."""
         return SearchOptions(
             self.simulations, self.depth, self.reward, self.leaf, self.root, self.candidates,
-            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, stop_early=False,
-            ties=self.ties,
+            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, lowest=-1.0,
+            stop_early=False, ties=self.ties,
         )  # fmt: skip
-
-
-class Played(NamedTuple):
-    """One episode of self-play: T decisions, S slots."""
-
-    instance: int
-    nodes: IntArray  # [T]
-    labels: IntArray  # [T]
-    actions: NDArray[np.int32]  # [T, S, 2]; the root's actions, −1 = none
-    policy: NDArray[np.float32]  # [T, S]; π_MCTS
-    rewards: NDArray[np.float32]  # [T, L]; of every label of the decided node
-    energy: float
 
 
 class MCTSLearner:
@@ -132,8 +138,9 @@ class MCTSLearner:
         self.slots = config.options().slots
         self.replay = Replay(
             config.capacity, corpus.n_labels, corpus.largest,
-            n_values=self.slots, n_following=self.slots,
+            n_values=2 * self.slots + 1, n_following=self.slots,
         )  # fmt: skip
+        self.best = BestKnown(corpus) if config.target == "hindsight" else None
         self.order = self.generator.permutation(len(corpus))
         self.rounds = self.episodes = self.transitions = self.updates = 0
         self.recent: dict[str, float] = {}
@@ -169,25 +176,10 @@ class MCTSLearner:
         return futures
 
     def _episode(self, policy: Policy, which: int, seed: int) -> Played:
-        instance = self.corpus.instances[which]
-        search = TreeSearch(policy, instance, self.config.options(), seed=seed)
-        count, slots = search.remaining, self.slots
-        actions = np.full((count, slots, 2), -1, np.int32)
-        targets = np.zeros((count, slots), np.float32)
-        for t in range(count):
-            search.simulate()
-            found, probability = search.tree_policy()
-            actions[t, : len(found)], targets[t, : len(found)] = found, probability
-            search.commit(draw=True)
-        rewards = np.zeros((count, self.corpus.n_labels), np.float32)
-        crf = instance.crf
-        rewards_along(
-            crf.arrays, new_state(crf.arrays), new_completion(crf.arrays, default_labels(crf)),
-            search.order, search.labels, reward_column(self.config.reward), self.config.ties,
-            np.zeros(crf.n_labels), rewards,
+        return play_game(
+            policy, self.corpus.instances[which], self.config.options(), which=which, seed=seed,
+            refine=self.best is not None,
         )  # fmt: skip
-        energy = crf.energy(search.engine.labels)
-        return Played(which, search.order, search.labels, actions, targets, rewards, energy)
 
     def _remember(self, played: Sequence[Played]) -> None:
         earned = []
@@ -204,82 +196,54 @@ class MCTSLearner:
             states = states_before(game.nodes, game.labels, keep, crf.n_nodes)
             steps = Steps(
                 np.full(len(keep), game.instance, np.int64), game.nodes[keep], game.labels[keep],
-                states, game.policy[keep], game.actions[keep],
+                states, kept_values(game, keep), game.actions[keep],
             )  # fmt: skip
             self.replay.add(steps, better[keep])
             earned.append(taken.mean())
+            if self.best is not None and game.refined is not None:
+                self.best.offer(game.instance, game.refined, game.refined_energy)
         self.recent["reward"] = float(np.mean(earned))
         self.recent["episode_energy"] = float(np.mean([game.energy for game in played]))
 
     def _update(self) -> float:
-        steps = self.replay.sample(self.config.batch, self.generator)
-        rows = self._rows(steps)
+        config = self.config
+        steps = self.replay.sample(config.batch, self.generator, config.share, config.balance)
+        rows = rows_of(self.corpus, steps, config.others, self.generator)
         around = self.corpus.neighbourhoods(
             steps.instances[rows.sample], rows.node, steps.states[rows.sample], self.spec.rounds
         )
-        view = self._view(steps, rows) if self.spec.kind == "residual" else None
-        scored = scores(self.spec, self.theta, self.features, around, view)
+        view = None
+        if self.spec.kind == "residual":
+            view = view_of(self.corpus, self.spec, rows, steps)
+        scored = scores(self.spec, self.theta, self.features, around, view) / config.temperature
         scored = scored.masked_fill(~torch.from_numpy(rows.allowed), float("-inf"))
-        # A sample's rows side by side: [B, rows · L].
-        table = scored.new_full((len(steps.nodes), rows.most, scored.shape[1]), float("-inf"))
-        place = torch.from_numpy(rows.sample), torch.from_numpy(rows.place)
-        table = table.index_put(place, scored / self.config.temperature)
-        log_policy = torch.log_softmax(table.flatten(1), dim=1)
-        at = torch.from_numpy(rows.target_at)
-        target = torch.from_numpy(rows.target)
-        loss = -(target * log_policy[at[:, 0], at[:, 1]]).sum() / len(steps.nodes)
+        log_policy = torch.log_softmax(
+            side_by_side(rows, scored, config.batch, float("-inf")), dim=1
+        )
+        target = self._target(rows, steps, log_policy.detach())
+        wanted = target > 0
+        loss = -(target[wanted] * log_policy[wanted]).sum() / config.batch
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         self.updates += 1
         return float(loss.detach())
 
-    def _rows(self, steps: Steps) -> _Rows:
-        """The nodes whose labels the softmax of each sample runs over, the tree's first."""
-        sample, node, place, allowed, at, target = [], [], [], [], [], []
-        n_labels = self.corpus.n_labels
-        for b, which in enumerate(steps.instances):
-            crf = self.corpus.instances[which].crf
-            real = steps.actions[b, :, 0] >= 0
-            actions, policy = steps.actions[b, real].astype(np.int64), steps.values[b, real]
-            nodes = np.unique(actions[:, 0])
-            unlabeled = np.flatnonzero(steps.states[b, : crf.n_nodes] < 0)
-            if self.config.others < len(unlabeled):
-                unlabeled = unlabeled[
-                    self.generator.integers(len(unlabeled), size=self.config.others)
-                ]
-            nodes = np.unique(np.concatenate([nodes, unlabeled]))
-            sample.append(np.full(len(nodes), b))
-            node.append(nodes)
-            place.append(np.arange(len(nodes)))
-            allowed.append(np.isfinite(crf.unary[nodes]))
-            wanted = policy > 0
-            flat = np.searchsorted(nodes, actions[wanted, 0]) * n_labels + actions[wanted, 1]
-            at.append(np.stack([np.full(len(flat), b), flat], axis=1))
-            target.append(policy[wanted])
-        return _Rows(
-            np.concatenate(sample), np.concatenate(node), np.concatenate(place),
-            np.concatenate(allowed), np.concatenate(at), np.concatenate(target),
-            max(len(nodes) for nodes in node),
-        )  # fmt: skip
-
-    def _view(self, steps: Steps, rows: _Rows) -> View:
-        """What the residual kind sees at the rows, computed anew from the states."""
-        n_labels = self.corpus.n_labels
-        margin = np.zeros((len(rows.node), n_labels))
-        inputs = np.zeros((len(rows.node), n_labels, len(INPUTS)), np.float32)
-        start = 0
-        for b, which in enumerate(steps.instances):
-            crf = self.corpus.instances[which].crf
-            stop = start + int((rows.sample == b).sum())
-            look_at(
-                crf.arrays, COSTS.index(self.spec.costs), new_state(crf.arrays),
-                new_completion(crf.arrays, default_labels(crf)),
-                steps.states[b, : crf.n_nodes].astype(np.int64), rows.node, start, stop,
-                np.zeros(n_labels), margin, inputs,
+    def _target(self, rows: Rows, steps: Steps, log_policy: torch.Tensor) -> torch.Tensor:
+        """The distribution that each sample's policy is moved towards, `[B, most · L]`."""
+        config, n_labels = self.config, self.corpus.n_labels
+        if config.target == "improved":
+            better = advantages(
+                self.corpus, rows, steps, reward_column(config.reward), config.ties,
+                config.leaf == "rollout",
             )  # fmt: skip
-            start = stop
-        return View(margin.astype(np.float32), inputs)
+            gain = side_by_side(rows, torch.from_numpy(better), config.batch, 0.0)
+            return torch.softmax(log_policy + config.value_scale * gain, dim=1)
+        if self.best is not None:
+            wanted = hindsight_targets(rows, steps, self.best)
+        else:
+            wanted = visit_targets(rows, n_labels)
+        return side_by_side(rows, torch.from_numpy(wanted), config.batch, 0.0)
 
     def state(self) -> dict[str, Any]:
         """Everything that another process needs to go on as if nothing had happened."""
@@ -289,6 +253,9 @@ class MCTSLearner:
             "replay": self.replay.state(),
             "generator": self.generator.bit_generator.state,
             "order": self.order,
+            "best": {}
+            if self.best is None
+            else {"energies": self.best.energies, "labels": self.best.labels},
             "counters": [self.rounds, self.episodes, self.transitions, self.updates],
         }
 
@@ -301,49 +268,16 @@ class MCTSLearner:
         self.replay.restore(state["replay"])
         self.generator.bit_generator.state = state["generator"]
         self.order = state["order"]
+        if self.best is not None:
+            self.best.energies[:] = state["best"]["energies"]
+            self.best.labels[:] = state["best"]["labels"]
         self.rounds, self.episodes, self.transitions, self.updates = state["counters"]
-
-
-class _Rows(NamedTuple):
-    sample: IntArray  # [R]
-    node: IntArray  # [R]
-    place: IntArray  # [R]; among the rows of its sample
-    allowed: NDArray[np.bool_]  # [R, L]
-    target_at: IntArray  # [A, 2]; sample, and place · L + label
-    target: NDArray[np.float32]  # [A]; π_MCTS there
-    most: int  # rows of a sample
 
 
 def _started_from(path: str) -> Policy:
     from policrf.policy.checkpoint import load_policy
 
     return load_policy(path)
-
-
-@leaf
-def rewards_along(
-    a: Arrays, s: State, z: Completion, nodes: IntArray, labels: IntArray, reward: int, ties: bool,
-    costs: FloatArray, out: NDArray[np.float32],
-) -> None:  # fmt: skip
-    """The reward of every label of each decided node [T, L], in the state it was decided in."""
-    for t in range(len(nodes)):
-        reward_labels(a, s, z, nodes[t], reward, ties, costs, out, t)
-        assign(a, s, nodes[t], labels[t])
-        set_completed(a, z, nodes[t], labels[t])
-
-
-@leaf
-def look_at(
-    a: Arrays, mode: int, s: State, z: Completion, labels: IntArray, nodes: IntArray, start: int,
-    stop: int, costs: FloatArray, margin: FloatArray, inputs: NDArray[np.float32],
-) -> None:  # fmt: skip
-    """Margins and inputs of nodes[start : stop] in the state `labels`, into the same rows."""
-    load_labels(a, s, labels)
-    complete(a, z, labels)
-    for k in range(start, stop):
-        relative_costs(a, mode, s, z, nodes[k], costs)
-        margins(costs, margin[k])
-        label_inputs(a, s, z, nodes[k], margin[k], inputs[k])
 
 
 def train_mcts(

@@ -61,6 +61,9 @@ class SearchOptions:
     """The prior is a softmax of score / temperature."""
     gumbel_scale: float = 0.0
     """Scale of the noise of "gumbel": 1 to learn, 0 to decide."""
+    lowest: float = 0.0
+    """What the lowest value of the tree counts in U where values are scaled; the highest 1, an
+    action not taken yet 0. −1 is the scale of ±1 rewards."""
     stop_early: bool = True
     """End a decision once the simulations left cannot change which action is taken most."""
     follow: bool = True
@@ -160,6 +163,12 @@ class TreeSearch:
         count = mcts.tree_policy(self._search, out)
         return self.tree.action[0, :count].copy(), out[:count]
 
+    def root_values(self) -> FloatArray:
+        """The mean value of each action of the root `[k]`; NaN if it was never taken."""
+        count = int(self.tree.n_actions[0])
+        taken, total = self.tree.taken[0, :count], self.tree.total[0, :count]
+        return np.where(taken > 0, total / np.maximum(taken, 1), np.nan)
+
     def commit(self, *, draw: bool = False) -> tuple[int, int]:
         """Take the best action, or one drawn from the tree policy; returns (node, label).
 
@@ -231,7 +240,10 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
         depth, reward_column(options.reward), LEAVES.index(options.leaf), root, candidates,
         options.encourage, options.ties, early, follow,
     ]  # fmt: skip
-    numbers = [options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf]
+    numbers = [
+        options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf,
+        options.lowest,
+    ]  # fmt: skip
     return Search(
         np.array(settings, np.int64),
         np.array(numbers, np.float64),

@@ -8,6 +8,9 @@ of the tree's own values (0 the lowest, 1 the highest; ½ while all are alike, s
 has seen no difference follows the prior) unless the reward is ±1 as it is. N(s) counts the visit
 that selects. c = 1 in the paper.
 
+With `lowest` = −1 the tree's scale is from −1 to 1, that of ±1 rewards: M1 … M3, which reach 1, are
+then half of what values span instead of all of it, and an action not taken yet is in the middle.
+
 Gumbel (Danihelka et al. 2022): the root's actions of the highest score + noise share the
 simulations by sequential halving; what is decided is the highest of noise + score + σ(value) among
 those taken most, an improvement on the prior however few the simulations. Below the root it is
@@ -27,6 +30,7 @@ from policrf.search.walk import (
     ENCOURAGED,
     EXPLORATION,
     LEAF,
+    LOWEST,
     REWARD,
     ROOT,
     SIMULATIONS,
@@ -49,15 +53,17 @@ def select_puct(q: Search, state: int) -> int:
     encouraged = q.settings[ENCOURAGED] != 0
     which = below(q.generator, 3) if encouraged else 0
     factor = q.numbers[EXPLORATION] * np.sqrt(t.visits[state])
-    low, width = 0.0, 1.0
+    lowest, low, width = 0.0, 0.0, 1.0
     if q.settings[REWARD] != SIGN or q.settings[LEAF] != REWARDS_LEAF:
         low, width = t.bounds[LOW], t.bounds[HIGH] - t.bounds[LOW]
+        lowest = q.numbers[LOWEST]
     best, highest = 0, -np.inf
     for k in range(t.n_actions[state]):
         taken = t.taken[state, k]
         u = factor * t.prior[state, k] / (1 + taken)
         if taken > 0:
-            u += (t.total[state, k] / taken - low) / width if width > 0 else 0.5
+            share = (t.total[state, k] / taken - low) / width if width > 0 else 0.5
+            u += lowest + (1.0 - lowest) * share
         if encouraged:
             u += t.bonus[state, k, which]
         if u > highest:

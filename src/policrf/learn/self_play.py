@@ -1,0 +1,101 @@
+"""Self-play: an episode in which every decision follows a search (appendix B2, the algorithm).
+
+Before each decision n_sim simulations of depth d_sim; the action is drawn from π_MCTS (Gumbel
+selection draws by its noise). Of every decision the root is kept: its actions, how often each was
+taken and what it was worth on average, and the reward of every label of the node decided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.compiled import leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.energy import State, assign, load_labels, new_state
+from policrf.crf.instance import Instance
+from policrf.learn.acting import reward_labels
+from policrf.mdp.completion import Completion, complete, new_completion, set_completed
+from policrf.mdp.rewards import reward_column
+from policrf.mdp.state import default_labels
+from policrf.policy.policy import Policy
+from policrf.search.search import SearchOptions, TreeSearch
+
+
+class Played(NamedTuple):
+    """One episode: T decisions, S slots, L labels."""
+
+    instance: int
+    nodes: IntArray  # [T]
+    labels: IntArray  # [T]
+    actions: NDArray[np.int32]  # [T, S, 2]; the root's actions, −1 = none
+    policy: NDArray[np.float32]  # [T, S]; π_MCTS
+    values: NDArray[np.float32]  # [T, S]; mean value of an action; NaN if it was never taken
+    depths: NDArray[np.float32]  # [T]; steps that a simulation could take
+    rewards: NDArray[np.float32]  # [T, L]; of every label of the decided node
+    energy: float
+    refined: IntArray | None  # the labeling after local search, where hindsight wants it
+    refined_energy: float
+
+
+def play_game(
+    policy: Policy, instance: Instance, options: SearchOptions, *, which: int, seed: int,
+    refine: bool,
+) -> Played:  # fmt: skip
+    """One episode from the empty labeling on instance number `which`."""
+    search = TreeSearch(policy, instance, options, seed=seed)
+    count, slots, crf = search.remaining, options.slots, instance.crf
+    actions = np.full((count, slots, 2), -1, np.int32)
+    targets = np.zeros((count, slots), np.float32)
+    values = np.full((count, slots), np.nan, np.float32)
+    for t in range(count):
+        search.simulate()
+        found, probability = search.tree_policy()
+        actions[t, : len(found)], targets[t, : len(found)] = found, probability
+        values[t, : len(found)] = search.root_values()
+        search.commit(draw=True)
+    rewards = np.zeros((count, crf.n_labels), np.float32)
+    rewards_along(
+        crf.arrays, new_state(crf.arrays), new_completion(crf.arrays, default_labels(crf)),
+        search.order, search.labels, reward_column(options.reward), options.ties,
+        np.zeros(crf.n_labels), rewards,
+    )  # fmt: skip
+    labels = search.engine.labels
+    refined, refined_energy = None, float("inf")
+    if refine:
+        from policrf.solvers.refine import refine_labels
+
+        refined = refine_labels(crf, labels)
+        refined_energy = crf.energy(refined)
+    depths = np.minimum(options.depth, count - np.arange(count)).astype(np.float32)
+    return Played(
+        which, search.order, search.labels, actions, targets, values, depths, rewards,
+        crf.energy(labels), refined, refined_energy,
+    )  # fmt: skip
+
+
+@leaf
+def rewards_along(
+    a: Arrays, s: State, z: Completion, nodes: IntArray, labels: IntArray, reward: int, ties: bool,
+    costs: FloatArray, out: NDArray[np.float32],
+) -> None:  # fmt: skip
+    """The reward of every label of each decided node [T, L], in the state it was decided in."""
+    for t in range(len(nodes)):
+        reward_labels(a, s, z, nodes[t], reward, ties, costs, out, t)
+        assign(a, s, nodes[t], labels[t])
+        set_completed(a, z, nodes[t], labels[t])
+
+
+@leaf
+def rewards_at(
+    a: Arrays, s: State, z: Completion, labels: IntArray, nodes: IntArray, start: int, stop: int,
+    reward: int, ties: bool, costs: FloatArray, out: NDArray[np.float32],
+) -> None:  # fmt: skip
+    """The reward of every label of nodes[start : stop] in the state `labels`, into these rows."""
+    load_labels(a, s, labels)
+    complete(a, z, labels)
+    for k in range(start, stop):
+        reward_labels(a, s, z, nodes[k], reward, ties, costs, out, k)

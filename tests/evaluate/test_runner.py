@@ -43,6 +43,41 @@ def test_solver_specs():
         SolverSpec.parse("icm:fast")
 
 
+def test_policies_are_solvers_too(tmp_path):
+    spec = SolverSpec.parse("synthetic-50")
+    assert (spec.name, spec.options) == ("policy", {"policy": "synthetic-50"})
+    spec = SolverSpec.parse("synthetic-50:search=20,depth=3")
+    assert spec.name == "tree_search"
+    assert spec.options == {"policy": "synthetic-50", "simulations": 20, "depth": 3}
+    with pytest.raises(InvalidFile, match="no policy file"):
+        SolverSpec.parse(f"{tmp_path}/best.safetensors")
+
+
+def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
+    instances = load_instances(prepared, Energy(alpha=0.1))
+    first = instances[0]
+    policy = pc.Policy.untrained(
+        n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind="residual"
+    )
+    path = tmp_path / "own.safetensors"
+    policy.save(path)
+    begin = ["evaluate", str(prepared), "--jobs", "1", "--out", str(tmp_path / "out")]
+    solvers = ["--solvers", str(path), "icm"]
+    assert call([*begin, *solvers, "--search", "6", "--depth", "2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    searching = f"{path}:search=6,depth=2"
+    assert [row["solver"] for row in rows] == ["net", "oracle", str(path), searching, "icm"]
+    found = {r.key: r for r in read_results(tmp_path / "out" / "results.jsonl")}
+    for instance in load_instances(prepared):
+        name = instance.source["name"]
+        greedy = pc.solve(instance, policy)
+        searched = pc.solve(instance, policy, search=6, depth=2)
+        assert found[str(path), name].energy == pytest.approx(greedy.energy)
+        assert found[searching, name].energy == pytest.approx(searched.energy)
+    assert call([*begin[:4], "--solvers", "icm", "--search", "6"]) == 2
+    assert "--search is for policies" in capsys.readouterr().err
+
+
 def test_results_are_those_of_the_solver(prepared):
     instances = load_instances(prepared, Energy(alpha=0.1))
     results = evaluate(instances, ["net", "oracle", "unary", "icm"])

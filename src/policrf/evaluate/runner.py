@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,8 @@ from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
+from policrf.policy.checkpoint import list_policies, load_policy
+from policrf.policy.policy import Policy
 from policrf.solvers import SOLVERS, solve
 from policrf.vision.record import Record
 
@@ -31,7 +34,10 @@ PATIENCE = 2.0  # seconds of work in this process before others are started
 
 @dataclass(frozen=True)
 class SolverSpec:
-    """A solver with its options, written NAME or NAME:option=value,option=value."""
+    """A solver with its options, written NAME or NAME:option=value,option=value.
+
+    NAME may be a policy, shipped or in a file; with the option search=20 it decides by tree search.
+    """
 
     text: str
     name: str
@@ -41,9 +47,12 @@ class SolverSpec:
     def parse(text: str) -> SolverSpec:
         """Check the name; options are JSON values, anything else is taken as text."""
         name, _, rest = text.partition(":")
-        if name not in REFERENCES:
-            SOLVERS.get(name)
         options: dict[str, Any] = {}
+        if names_policy(name):
+            stored_policy(name)
+            name, options["policy"] = "policy", name
+        elif name not in REFERENCES:
+            SOLVERS.get(name)
         for part in rest.split(",") if rest else []:
             key, equals, value = part.partition("=")
             if not equals or not key.isidentifier():
@@ -52,7 +61,22 @@ class SolverSpec:
                 options[key] = json.loads(value)
             except json.JSONDecodeError:
                 options[key] = value
+        if name == "policy" and "search" in options:
+            name, options["simulations"] = "tree_search", options.pop("search")
         return SolverSpec(text, name, options)
+
+
+def names_policy(name: str) -> bool:
+    """Whether a solver's name is that of a shipped policy, or a path, rather than a solver's."""
+    if name in REFERENCES or name in SOLVERS.names():
+        return False
+    return name in list_policies() or Path(name).suffix != "" or len(Path(name).parts) > 1
+
+
+@lru_cache(maxsize=16)
+def stored_policy(name: str) -> Policy:
+    """The policy, read once in a process: the time to read it is no part of a solver's."""
+    return load_policy(name)
 
 
 @dataclass(frozen=True)
@@ -156,9 +180,12 @@ def judged(
 ) -> Result:
     """Solve an instance and hold the labeling against the truth."""
     n_nodes = instance.crf.n_nodes
+    options = dict(spec.options)
+    if isinstance(options.get("policy"), str):
+        options["policy"] = stored_policy(options["policy"])
     start = time.thread_time()
     try:
-        solution = solve(instance, spec.name, seconds=seconds, seed=seed, **spec.options)
+        solution = solve(instance, spec.name, seconds=seconds, seed=seed, **options)
     except UnsupportedPotential as error:
         return Result(spec.text, name, n_nodes, failed=str(error))
     cpu_seconds = time.thread_time() - start

@@ -35,8 +35,14 @@ class Config:
     """Test data; one table each."""
     policies: tuple[str, ...] = ()
     """Names or files of policies; with each also the policy followed by refine."""
+    solvers: tuple[str, ...] = SOLVERS
+    """Solvers to compare with."""
+    seconds: float | None = None
+    """Limit of a solver."""
+    search: int = 0
+    """Simulations of tree search (depth 4) with each policy, as a further row; 0: none."""
     count: int = 100
-    """Instances."""
+    """Instances; 0 = all."""
     seed: int = 500_000_000
     """Of the first scene; training takes the seeds from 0."""
     energy: Path | None = None
@@ -61,21 +67,25 @@ def measure(config: Config, data: str) -> Table:
         data, count=config.count, seed=config.seed, energy=config.energy,
         potentials=config.potentials, features=config.features,
     )  # fmt: skip
-    rows = {name: [] for name in SOLVERS}
+    rows = {name: [] for name in config.solvers}
     if config.exact_seconds:
         rows["exact"] = []
     policies = {name: load_policy(name) for name in config.policies}
     for k, instance in enumerate([instances[0], *instances]):
-        solutions = {name: timed(instance, name) for name in SOLVERS}
+        solutions = {name: timed(instance, name, seconds=config.seconds) for name in config.solvers}
         if config.exact_seconds and k > 0:
             solutions["exact"] = timed(instance, "exact", seconds=config.exact_seconds)
         labelings = dict(solutions)
         for name, policy in policies.items():
             greedy = timed(instance, policy)
             refined = timed(instance, "refine", initial=greedy[0])
-            short = Path(name).stem if Path(name).stem != "best" else Path(name).parent.name
+            path = Path(name)
+            short = path.parent.name if path.stem in ("best", "last") else path.stem
             labelings[short] = greedy
             labelings[f"{short} + refine"] = (*refined[:2], greedy[2] + refined[2])
+            if config.search:
+                searched = timed(instance, policy, search=config.search, depth=4)
+                labelings[f"{short} + search"] = searched
         if k > 0:  # the first one only warms up the kernels
             for name, answer in labelings.items():
                 rows.setdefault(name, []).append(answer)

@@ -47,6 +47,10 @@ class Common:
     """paper or residual."""
     costs: str = "expected"
     """Conditional costs that the residual kind corrects: partial, completed, relaxed, expected."""
+    foresight: int = 10
+    """Sweeps of mean field that expected costs look ahead by; 0: unaries alone."""
+    quota_limit: float = 0.85
+    """Expected costs leave out quotas that cost more than so many times their penalty; 0: none."""
     width: int = 32
     """Size of a node's embedding, p."""
     depth: int = 3
@@ -72,13 +76,17 @@ class Dqn(Common):
     reward: str = "sign"
     """sign (the paper's R2), difference (R1) or shaped."""
     target: str = "hindsight"
-    """hindsight: labels of the best labeling found so far; reward: returns."""
+    """hindsight: labels of the best labeling found; reward: returns; advantage: rollouts."""
     backup: str = "all"
     """all labels of a step's node (discount 0), or the one taken."""
     discount: float = 0.0
     """γ; with backup taken."""
     ahead: int = 1
     """Rewards summed before bootstrapping; 0 = to the end."""
+    rollouts: int = 8
+    """Steps of an episode whose advantages are found (target advantage)."""
+    tried: int = 3
+    """Labels of each that are tried."""
     teacher: str = ""
     """A solver whose labelings hindsight starts from."""
     epsilon: float = 0.5
@@ -225,7 +233,10 @@ def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
         rounds=config.rounds, seconds=config.seconds, validate_seconds=config.validate_seconds,
         select=config.select,
     )  # fmt: skip
-    network: dict[str, Any] = {"width": config.width, "rounds": config.depth, "costs": config.costs}
+    network: dict[str, Any] = {
+        "width": config.width, "rounds": config.depth, "costs": config.costs,
+        "foresight": config.foresight, "quota_limit": config.quota_limit,
+    }  # fmt: skip
     shared: dict[str, Any] = {
         "kind": config.network, "network": network, "schedule": schedule, "validation": validation,
         "out": config.out, "resume": config.resume, "name": config.name or config.out.name,

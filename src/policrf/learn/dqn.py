@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from policrf.crf.checks import IntArray
 from policrf.errors import InvalidOption
 from policrf.learn.acting import Trail, play
+from policrf.learn.advantage import Scale, rollout_advantages
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import Parameters, View, parameters, scores, weights_of
 from policrf.learn.replay import Replay, Steps
@@ -49,13 +51,18 @@ class DQN:
     reward: str = "sign"
     """"sign" (the paper's R2), "difference" (R1) or "shaped"."""
     target: str = "reward"
-    """"reward": returns; "hindsight": the labels of the best labeling found so far."""
+    """"reward": returns; "hindsight": the labels of the best labeling found so far; "advantage":
+    the final energy with an action against that without it, by rollouts."""
     backup: str = "all"
     """"all": every label of a step's node (γ = 0 only); "taken": the label that was taken."""
     discount: float = 0.0
     """γ."""
     ahead: int = 1
     """Rewards summed before bootstrapping (n-step returns); 0 = to the end of the episode."""
+    rollouts: int = 8
+    """Steps of an episode whose advantages are found (target "advantage")."""
+    tried: int = 3
+    """Labels of each that are tried."""
     teacher: str = ""
     """A solver whose labelings hindsight starts from; none if empty."""
     epsilon: float = 0.5
@@ -102,7 +109,11 @@ class DQN:
                 f"backup {self.backup!r} is for discount 0: what follows is known for the label "
                 "taken only; use backup 'taken'"
             )
-        for name in ("episodes", "updates", "batch", "keep", "actors", "target_every"):
+        if self.target == "advantage" and self.backup != "all":
+            raise InvalidOption("target 'advantage' is for backup 'all': it asks for single labels")
+        for name in (
+            "episodes", "updates", "batch", "keep", "actors", "target_every", "rollouts", "tried"
+        ):  # fmt: skip
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.ahead < 0:
@@ -121,6 +132,9 @@ class Played(NamedTuple):
     trail: Trail
     refined: IntArray | None
     refined_energy: float
+    steps: IntArray
+    """Those that advantages were found for; all if there are none."""
+    advantages: NDArray[np.float32]
 
 
 class DQNLearner:
@@ -146,6 +160,7 @@ class DQNLearner:
         self.order = self.generator.permutation(len(corpus))
         self.rounds = self.episodes = self.transitions = self.updates = 0
         self.scale = 1.0
+        self.advantage_scale = Scale()
         self.recent: dict[str, float] = {}
 
     @property
@@ -198,13 +213,20 @@ class DQNLearner:
             engine, epsilon=epsilon, seed=seed, reward=reward_column(config.reward),
             ties=config.ties, best_views=config.bootstrap,
         )  # fmt: skip
+        count, steps = len(trail.nodes), np.arange(len(trail.nodes))
+        if config.target == "advantage":
+            drawn = np.random.default_rng([seed, 2]).permutation(count)[: config.rollouts]
+            steps = np.sort(drawn)
+        advantages = rollout_advantages(
+            engine, trail, steps if config.target == "advantage" else steps[:0], config.tried
+        )
         if self.best is None:
-            return Played(instance, trail, None, 0.0)
+            return Played(instance, trail, None, 0.0, steps, advantages)
         from policrf.solvers.refine import refine_labels
 
         crf = self.corpus.instances[instance].crf
         refined = refine_labels(crf, engine.labels)
-        return Played(instance, trail, refined, crf.energy(refined))
+        return Played(instance, trail, refined, crf.energy(refined), steps, advantages)
 
     def _ask_teacher(self, pool: ThreadPoolExecutor) -> None:
         from policrf.solvers import solve
@@ -219,20 +241,21 @@ class DQNLearner:
 
     def _remember(self, played: Sequence[Played]) -> None:
         rewards = []
-        for instance, trail, refined, energy in played:
+        for instance, trail, refined, energy, keep, advantages in played:
             count = len(trail.nodes)
             self.transitions += count
             rewards.append(_taken(trail))
-            keep = np.arange(count)
-            if count > self.config.keep:
-                keep = np.sort(self.generator.choice(count, self.config.keep, replace=False))
+            if len(keep) > self.config.keep:
+                keep = np.sort(self.generator.choice(keep, self.config.keep, replace=False))
+            better = self._beats_unary(trail, instance, keep)
+            if self.config.target == "advantage":
+                self.advantage_scale.take(advantages)
+                trail.rewards[keep] = self.advantage_scale.apply(advantages)
             steps = steps_of(
                 trail, instance, count, backup=self.config.backup, discount=self.config.discount,
                 ahead=self.config.ahead, scale=self.scale, keep=keep,
             )  # fmt: skip
-            unary = np.argmin(self.corpus.instances[instance].crf.unary, axis=1)[steps.nodes]
-            earned = trail.rewards[keep, steps.labels]
-            self.replay.add(steps, earned > trail.rewards[keep, unary])
+            self.replay.add(steps, better)
             if refined is not None and self.best is not None:
                 self.best.offer(instance, refined, energy)
         self.recent["reward"] = float(np.mean(np.concatenate(rewards)))
@@ -240,6 +263,12 @@ class DQNLearner:
         if self.best is not None and np.isfinite(self.best.energies).any():
             known = self.best.energies[np.isfinite(self.best.energies)]
             self.recent["best_known"] = float(known.mean())
+
+    def _beats_unary(self, trail: Trail, instance: int, steps: IntArray) -> NDArray[np.bool_]:
+        """Whether the labels taken earned more than the unary's would have: the second chunk."""
+        nodes, labels = trail.nodes[steps], trail.labels[steps]
+        unary = np.argmin(self.corpus.instances[instance].crf.unary, axis=1)[nodes]
+        return np.asarray(trail.rewards[steps, labels] > trail.rewards[steps, unary])
 
     def _update(self) -> float:
         steps = self.replay.sample(
@@ -268,6 +297,9 @@ class DQNLearner:
             wanted = self._one_hot(scored, self.best.of(steps.instances, steps.nodes))
         elif self.config.backup == "all":
             wanted = torch.from_numpy(steps.values[:, : self.corpus.n_labels])
+            if self.config.target == "advantage":
+                known = torch.isfinite(wanted)
+                return (scored[known] - wanted[known]).square().mean()
         else:
             scored = scored[torch.arange(len(scored)), torch.from_numpy(steps.labels)]
             wanted = self._returns(steps)
@@ -320,6 +352,7 @@ class DQNLearner:
             "best": best,
             "counters": [self.rounds, self.episodes, self.transitions, self.updates],
             "scale": self.scale,
+            "advantage_scale": [self.advantage_scale.total, self.advantage_scale.count],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -332,6 +365,7 @@ class DQNLearner:
         self.order = state["order"]
         self.rounds, self.episodes, self.transitions, self.updates = state["counters"]
         self.scale = state["scale"]
+        self.advantage_scale.total, self.advantage_scale.count = state["advantage_scale"]
         if self.best is not None:
             self.best.energies[:] = state["best"]["energies"]
             self.best.labels[:] = state["best"]["labels"]

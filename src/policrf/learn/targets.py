@@ -7,6 +7,8 @@
               found for this instance, −1 for the others: credit from the end of the episode, HOP2
               included. The labelings come from the policy's own episodes, finished by local search
               (after self-imitation learning, Oh et al. 2018); a solver's may be put in first.
+`advantage`   z = what the final energy gains if a label is given now and the policy goes on from
+              there, against the policy going on without it (`advantage.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from policrf.learn.corpus import Corpus
 from policrf.learn.replay import Steps, returns, states_before
 from policrf.policy.spec import INPUTS
 
-TARGETS = ("reward", "hindsight")
+TARGETS = ("reward", "hindsight", "advantage")
 BACKUPS = ("all", "taken")
 
 

@@ -67,7 +67,8 @@ def train_evolve(
     if start is not None:
         kind, spec = start.spec.kind, start.spec
         network = {"rounds": spec.rounds, "width": spec.width, "head_width": spec.head_width}
-        network |= {"costs": spec.costs, "squash": spec.squash}
+        network |= {"costs": spec.costs, "squash": spec.squash, "foresight": spec.foresight}
+        network |= {"quota_limit": spec.quota_limit}
 
     def learner_of(settings: Evolve, spec: Spec, corpus: Corpus, seed: int) -> EvolveLearner:
         return EvolveLearner(settings, spec, corpus, seed, start)

@@ -49,7 +49,7 @@ class Common:
     """Conditional costs that the residual kind corrects: partial, completed, relaxed, expected."""
     foresight: int = 10
     """Sweeps of mean field that expected costs look ahead by; 0: unaries alone."""
-    quota_limit: float = 0.85
+    quota_limit: float = 1.0
     """Expected costs leave out quotas that cost more than so many times their penalty; 0: none."""
     width: int = 32
     """Size of a node's embedding, p."""

@@ -65,7 +65,7 @@ class Spec:
     foresight: int = 10
     """Sweeps of mean field behind what expected costs take unlabeled nodes to become; 0: their
     unaries alone."""
-    quota_limit: float = 0.85
+    quota_limit: float = 1.0
     """Expected costs leave out quotas whose cheapest members cost more than so many times the
     penalty; 0: none."""
     squash: bool = True

@@ -163,9 +163,9 @@ def set_priors(t: Tree, state: int, temperature: float) -> None:
 def expand(
     n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, state: int
 ) -> None:
-    """Give a state its actions; the engine stands there."""
+    """Give a state its own actions; the engine stands there."""
     t, most = q.tree, q.settings[CANDIDATES]
-    t.n_actions[state] = 0
+    t.n_actions[state] = t.borrowed[state] = 0
     q.frontier[0] = 1
     open_matches, i, asked = 1, 0, -1
     while True:

@@ -24,7 +24,7 @@ from policrf.mdp.tournament import champion
 from policrf.policy.net import Net
 from policrf.policy.step import step, undo
 from policrf.policy.work import LEAVES, ROWS, STEPS, Work
-from policrf.search.candidates import expand
+from policrf.search.candidates import expand, set_priors
 from policrf.search.selection import (
     GUMBEL_ROOT,
     ROLLOUT_LEAF,
@@ -43,13 +43,16 @@ from policrf.search.tree import (
     UNEXPANDED,
     Tree,
     add_state,
+    borrow,
     find_edge,
+    has_room,
     keep_subtree,
     most_taken,
     note_value,
 )
 from policrf.search.walk import (
     BEST_ENERGY,
+    BORROW,
     DEPTH,
     ENGINE_AT,
     FOLLOW,
@@ -135,13 +138,15 @@ def follow_plan(q: Search, i: int, label: int) -> None:
 
 @inner
 def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
-    """Go on selecting until a state has no actions yet, or `limit` is reached; returns the depth.
+    """Go on selecting until a state needs actions of its own, or `limit` is reached; the depth.
 
     No engine is needed: what the tree does not know is the reward of an action not taken before.
     """
     t = q.tree
     state = q.states[depth]
     while depth < limit and t.n_actions[state] != UNEXPANDED:
+        if t.borrowed[state] and t.visits[state] > 0:
+            break
         if depth == 0 and q.counters[SIMULATIONS] == 0 and q.settings[ROOT] == GUMBEL_ROOT:
             begin_decision(q)
         t.visits[state] += 1
@@ -153,8 +158,11 @@ def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
             move_state(a, q, depth)
             t.reward[state, k] = reward_of(a, q, i, label)
         depth += 1
-        if t.child[state, k] < 0 and depth < limit and t.used[0] < len(t.visits):
+        if t.child[state, k] < 0 and depth < limit and has_room(t):
             t.child[state, k] = add_state(t, t.taken[state, k])
+            if q.settings[BORROW] and t.taken[state, k] == 0:
+                borrow(t, state, k, t.child[state, k])
+                set_priors(t, t.child[state, k], q.numbers[TEMPERATURE])
         state = t.child[state, k]
         q.states[depth] = state
         if state < 0:

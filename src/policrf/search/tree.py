@@ -3,6 +3,10 @@
 State 0 is the root; a state's actions are the first `n_actions` of its S slots. A state has a
 higher number than its parent, so one pass in order of the numbers finds a subtree, and keeping a
 subtree (the chosen child becomes the root) moves every state to a lower number, in place.
+
+A state reached for the first time may borrow its parent's actions, scores included: a label changes
+the scores of few nodes, and most states are never reached again. One that is gets its own, and
+starts anew: what was taken by its parent's scores would be ahead of what its own favour.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ class Tree(NamedTuple):
     bounds: FloatArray  # [2]; lowest and highest value that was backed up below the root
     visits: IntArray  # [M]; N(s), how often the state was reached
     n_actions: IntArray  # [M]; its actions, or UNEXPANDED
+    borrowed: IntArray  # [M]; 1 if they are its parent's
     action: IntArray  # [M, S, 2]; node and label
     score: FloatArray  # [M, S]; the policy's
     prior: FloatArray  # [M, S]; π_θ(a|s), a softmax over the actions in the tree
@@ -43,6 +48,7 @@ def new_tree(n_states: int, n_slots: int) -> Tree:
     tree = Tree(
         np.zeros(1, np.int64),
         np.zeros(2),
+        np.zeros(n_states, np.int64),
         np.zeros(n_states, np.int64),
         np.zeros(n_states, np.int64),
         np.zeros((*slots, 2), np.int64),
@@ -74,7 +80,31 @@ def add_state(t: Tree, visits: int) -> int:
     t.used[0] += 1
     t.visits[state] = visits
     t.n_actions[state] = UNEXPANDED
+    t.borrowed[state] = 0
     return int(state)
+
+
+@inner
+def has_room(t: Tree) -> bool:
+    """Whether a further state fits."""
+    return bool(t.used[0] < len(t.visits))
+
+
+@inner
+def borrow(t: Tree, parent: int, edge: int, state: int) -> None:
+    """Give a new state the actions of its parent but for the node that the edge labels.
+
+    If these are none, the state stays without.
+    """
+    gone, count = t.action[parent, edge, NODE], 0
+    for k in range(t.n_actions[parent]):
+        if t.action[parent, k, NODE] != gone:
+            copy_prior(t, parent, k, state, count)
+            start_edge(t, state, count)
+            count += 1
+    if count:
+        t.n_actions[state] = count
+        t.borrowed[state] = 1
 
 
 @inner
@@ -158,10 +188,12 @@ def keep_subtree(t: Tree, edge: int) -> None:
         t.used[0] += 1
         t.place[state] = to
         t.visits[to], t.n_actions[to] = t.visits[state], t.n_actions[state]
+        t.borrowed[to] = t.borrowed[state]
         for k in range(t.n_actions[state]):
             if t.child[state, k] >= 0:
                 t.place[t.child[state, k]] = 0  # its own place when its turn comes
-            copy_edge(t, state, to, k)
+            copy_prior(t, state, k, to, k)
+            copy_counts(t, state, k, to, k)
             if t.taken[to, k]:
                 note_value(t, mean_value(t, to, k))
     for state in range(t.used[0]):
@@ -171,12 +203,17 @@ def keep_subtree(t: Tree, edge: int) -> None:
 
 
 @inner
-def copy_edge(t: Tree, state: int, to: int, k: int) -> None:
-    """Slot k of one state into the same slot of another."""
+def copy_prior(t: Tree, state: int, k: int, to: int, at: int) -> None:
+    """What the policy says of an action, slot k of one state, into slot `at` of another."""
     for column in range(2):
-        t.action[to, k, column] = t.action[state, k, column]
+        t.action[to, at, column] = t.action[state, k, column]
     for column in range(3):
-        t.bonus[to, k, column] = t.bonus[state, k, column]
-    t.score[to, k], t.prior[to, k] = t.score[state, k], t.prior[state, k]
-    t.taken[to, k], t.total[to, k] = t.taken[state, k], t.total[state, k]
-    t.reward[to, k], t.child[to, k] = t.reward[state, k], t.child[state, k]
+        t.bonus[to, at, column] = t.bonus[state, k, column]
+    t.score[to, at], t.prior[to, at] = t.score[state, k], t.prior[state, k]
+
+
+@inner
+def copy_counts(t: Tree, state: int, k: int, to: int, at: int) -> None:
+    """What simulations say of an action, slot k of one state, into slot `at` of another."""
+    t.taken[to, at], t.total[to, at] = t.taken[state, k], t.total[state, k]
+    t.reward[to, at], t.child[to, at] = t.reward[state, k], t.child[state, k]

@@ -27,7 +27,7 @@ from policrf.policy.work import Work
 from policrf.search.tree import LABEL, NODE, Tree
 
 # Entries of Search.settings.
-DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY, FOLLOW = range(9)
+DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY, FOLLOW, BORROW = range(10)
 # Entries of Search.numbers.
 EXPLORATION, TEMPERATURE, GUMBEL_SCALE, CERTAINTY, BEST_ENERGY, LOWEST = 0, 1, 2, 3, 4, 5
 # Entries of Search.counters.
@@ -37,7 +37,7 @@ SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED, PLAN_AT = 0, 1, 2, 3, 
 class Search(NamedTuple):
     """D = depth limit, S slots, N nodes, L labels. Mutable."""
 
-    settings: IntArray  # [9]
+    settings: IntArray  # [10]
     numbers: FloatArray  # [6]; CERTAINTY is Σ exp(−S_j) over the nodes unlabeled at the engine,
     # LOWEST what the lowest value counts in PUCB, the highest 1
     counters: IntArray  # [6]; simulations of this decision; how far engine and energy are along

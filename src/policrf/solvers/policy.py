@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policrf.crf.checks import BoolArray
+from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.instance import Instance
 from policrf.crf.potentials import CUSTOM
 from policrf.errors import InvalidOption
-from policrf.solvers.dead_end_elimination import allowed_labels, eliminate, only_labels
-from policrf.solvers.refine import Moves, improve
 from policrf.solvers.run import Run
 
 if TYPE_CHECKING:
@@ -67,8 +65,7 @@ def label_greedily(
     start_labels = run.start_labels()
     if run.expired():
         return
-    alive = _alive(run) if persistent else None
-    fixed = None if alive is None else only_labels(alive)
+    alive, fixed = _proven(run) if persistent else (None, None)
     engine = Engine(policy, instance, default=start_labels, labels=fixed, track=False)
     n_nodes = engine.remaining
     order, labels = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
@@ -98,6 +95,8 @@ def label_greedily(
     if wanted:
         run.info["snapshots"] = pictures
     if refine:
+        from policrf.solvers.refine import Moves, improve
+
         moves = Moves(regions=False, growth=False)
         run.info["moves"], run.info["converged"] = improve(
             run.crf, labels, moves, run.expired, alive=alive
@@ -105,12 +104,15 @@ def label_greedily(
         run.offer(labels)
 
 
-def _alive(run: Run) -> BoolArray | None:
-    """The labels `[N, L]` that some minimum may need; None where nothing can be proven.
+def _proven(run: Run) -> tuple[BoolArray, IntArray] | tuple[None, None]:
+    """The labels `[N, L]` that some minimum may need, and the nodes' only ones `[N]` (−1 = more).
 
-    That is with custom terms, of which only values are known, and where no labeling is allowed.
+    None where nothing can be proven: with custom terms, of which only values are known, and where
+    no labeling is allowed.
     """
+    from policrf.solvers.dead_end_elimination import allowed_labels, eliminate, only_labels
+
     if (run.crf.arrays.clique_kind == CUSTOM).any():
-        return None
+        return None, None
     alive = allowed_labels(run.crf.unary)
-    return alive if eliminate(run, run.crf.arrays, alive) else None
+    return (alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else (None, None)

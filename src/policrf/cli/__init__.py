@@ -34,13 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(_overview())
-        return 0
-    if arguments[0] in ("-V", "--version"):
-        print(f"policrf {__version__}")
-        return 0
     try:
+        if not arguments or arguments[0] in ("-h", "--help", "help"):
+            print(_overview(), flush=True)
+            return 0
+        if arguments[0] in ("-V", "--version"):
+            print(f"policrf {__version__}")
+            return 0
         return _run(arguments[0], arguments[1:])
     except PolicrfError as error:
         print(f"policrf: {error}", file=sys.stderr)
@@ -48,7 +48,8 @@ def _main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("policrf: stopped", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
+    except BrokenPipeError:  # such as `policrf ... | head`
+        sys.stdout = None  # nothing more to flush at exit
         return 0
 
 

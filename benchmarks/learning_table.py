@@ -3,9 +3,10 @@
     python benchmarks/learning_table.py --data synthetic:B:250 --count 40 \
         --policies synthetic-250 runs/voc/best.safetensors --out benchmarks/results --name learning
 
-Energy and IoU are over all instances; the gap is the mean of (E − E*) / |E*|, E* the lowest energy
-that any row found, or a proven optimum with --exact-seconds; times are medians of
-the CPU time of one thread, warmed up: other work on the machine does not count.
+"+ refine" is `solve(instance, policy, persistent=True, refine=True)`. Energy and IoU are over all
+instances; the gap is the mean of (E − E*) / |E*|, E* the lowest energy that any row found, or a
+proven optimum with --exact-seconds; times are medians of the CPU time of one thread, warmed up:
+other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from policrf.datasets.confusion import mean_iou, node_confusion, pixel_confusion
 from policrf.evaluate.report import Table, write_tables
 from policrf.learn.sources import load_source
 from policrf.policy.checkpoint import load_policy
+from policrf.policy.policy import Policy
 from policrf.solvers import solve
 
 SOLVERS = ("unary", "icm", "highest_confidence_first", "alpha_expansion", "refine")
@@ -34,7 +36,8 @@ class Config:
     data: tuple[str, ...] = ("synthetic:A:50", "synthetic:B:50")
     """Test data; one table each."""
     policies: tuple[str, ...] = ()
-    """Names or files of policies; with each also the policy followed by refine."""
+    """Names or files of policies; with each also the policy followed by refine. "untrained" is the
+    residual kind before any learning."""
     solvers: tuple[str, ...] = SOLVERS
     """Solvers to compare with."""
     seconds: float | None = None
@@ -62,6 +65,15 @@ def timed(instance, solver, **options) -> tuple[np.ndarray, float, float]:
     return solution.labels, solution.energy, time.thread_time() - start
 
 
+def policy_of(name: str, instance) -> Policy:
+    if name != "untrained":
+        return load_policy(name)
+    return Policy.untrained(
+        n_labels=instance.crf.n_labels, n_features=instance.features.shape[1],
+        label_names=instance.label_names, feature_names=instance.feature_names,
+    )  # fmt: skip
+
+
 def measure(config: Config, data: str) -> Table:
     instances = load_source(
         data, count=config.count, seed=config.seed, energy=config.energy,
@@ -70,7 +82,7 @@ def measure(config: Config, data: str) -> Table:
     rows = {name: [] for name in config.solvers}
     if config.exact_seconds:
         rows["exact"] = []
-    policies = {name: load_policy(name) for name in config.policies}
+    policies = {name: policy_of(name, instances[0]) for name in config.policies}
     for k, instance in enumerate([instances[0], *instances]):
         solutions = {name: timed(instance, name, seconds=config.seconds) for name in config.solvers}
         if config.exact_seconds and k > 0:
@@ -78,11 +90,11 @@ def measure(config: Config, data: str) -> Table:
         labelings = dict(solutions)
         for name, policy in policies.items():
             greedy = timed(instance, policy)
-            refined = timed(instance, "refine", initial=greedy[0])
+            refined = timed(instance, policy, persistent=True, refine=True)
             path = Path(name)
             short = path.parent.name if path.stem in ("best", "last") else path.stem
             labelings[short] = greedy
-            labelings[f"{short} + refine"] = (*refined[:2], greedy[2] + refined[2])
+            labelings[f"{short} + refine"] = refined
             if config.search:
                 searched = timed(instance, policy, search=config.search, depth=4)
                 labelings[f"{short} + search"] = searched

@@ -84,7 +84,8 @@ def energy_of(config: Config, size: int, kind: str) -> Path:
 def policies_of(config: Config, size: int, kind: str) -> list[str]:
     schedule = ("--rounds", config.rounds, "--decay-rounds", config.rounds)
     cell = f"{config.net}-{size}-{kind}"
-    paths = [
+    paths = ["untrained"]
+    paths += [
         train(config, "dqn", size, kind, f"dqn-{cell}-{seed}", *DQN, *schedule, "--seed", seed)
         for seed in range(config.seeds)
     ]

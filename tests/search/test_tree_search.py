@@ -28,7 +28,7 @@ def hcf(instance, **fields):
 
 
 def search_of(instance, seed=0, policy=None, **options):
-    options = {"stop_early": False, "reward": "sign", "exploration": 1.0} | options
+    options = {"stop_early": False, "reward": "sign", "exploration": 1.0, "borrow": 0} | options
     return TreeSearch(policy or hcf(instance), instance, SearchOptions(**options), seed=seed)
 
 
@@ -70,6 +70,7 @@ def test_statistics_are_those_of_the_plain_search(seed, encourage):
         stop_early=False,
         reward="sign",
         exploration=1.0,
+        borrow=0,
     )
     search = TreeSearch(policy, instance, options, seed=seed)
     plain = PlainSearch(policy, instance, options, new_generator(0))
@@ -216,6 +217,45 @@ def test_stopping_early_decides_the_same():
         for search in both:
             search.simulate()
         assert both[0].commit() == both[1].commit()
+
+
+def test_a_borrowing_state_has_its_parents_actions_until_it_was_reached_often_enough():
+    instance = tiny_instance(4, n_nodes=12, n_labels=3)
+    search = search_of(instance, simulations=40, candidates=5, borrow=2)
+    seen = {0: 0, 1: 0}
+    for _ in range(40):
+        search.simulate(1)
+        tree = search.tree
+        for state in range(tree.used[0]):
+            for k in range(max(0, tree.n_actions[state])):
+                child = tree.child[state, k]
+                if child < 0 or tree.n_actions[child] < 0:
+                    continue
+                seen[int(tree.borrowed[child])] += 1
+                if not tree.borrowed[child]:
+                    continue
+                assert tree.visits[child] <= 2
+                gone = tree.action[state, k, 0]
+                kept = [
+                    (tuple(action), score)
+                    for action, score in zip(
+                        tree.action[state, : tree.n_actions[state]].tolist(),
+                        tree.score[state].tolist(),
+                        strict=False,
+                    )
+                    if action[0] != gone
+                ]
+                count = tree.n_actions[child]
+                found = zip(
+                    map(tuple, tree.action[child, :count].tolist()),
+                    tree.score[child, :count].tolist(),
+                    strict=True,
+                )
+                if not tree.borrowed[state] or tree.visits[state] <= 2:
+                    assert list(found) == kept
+                assert tree.prior[child, :count].sum() == pytest.approx(1.0)
+    assert seen[0] > 0
+    assert seen[1] > 0
 
 
 def test_gumbel_halves_the_actions():

@@ -118,7 +118,7 @@ class MCTS:
         """The search of self-play."""
         return SearchOptions(
             self.simulations, self.depth, self.reward, self.leaf, self.root, self.candidates,
-            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, lowest=-1.0,
+            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, lowest=-1.0, borrow=0,
             stop_early=False, ties=self.ties,
         )  # fmt: skip
 

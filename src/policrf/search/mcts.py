@@ -145,7 +145,7 @@ def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
     t = q.tree
     state = q.states[depth]
     while depth < limit and t.n_actions[state] != UNEXPANDED:
-        if t.borrowed[state] and t.visits[state] > 0:
+        if t.borrowed[state] and t.visits[state] >= q.settings[BORROW]:
             break
         if depth == 0 and q.counters[SIMULATIONS] == 0 and q.settings[ROOT] == GUMBEL_ROOT:
             begin_decision(q)

@@ -64,9 +64,9 @@ class SearchOptions:
     lowest: float = 0.0
     """What the lowest value of the tree counts in U where values are scaled; the highest 1, an
     action not taken yet 0. −1 is the scale of ±1 rewards."""
-    borrow: bool = True
-    """Whether a state reached for the first time makes do with its parent's actions and scores; the
-    engine computes its own when it is reached again. Not with rollouts."""
+    borrow: int = 3
+    """How often a state makes do with its parent's actions and scores before the engine computes
+    its own; 0 = never. Not with rollouts."""
     stop_early: bool = True
     """End a decision once the simulations left cannot change which action is taken most."""
     follow: bool = True
@@ -82,7 +82,7 @@ class SearchOptions:
                 raise InvalidOption(
                     f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}"
                 )
-        for name, lowest in (("simulations", 1), ("depth", 1), ("candidates", 0)):
+        for name, lowest in (("simulations", 1), ("depth", 1), ("candidates", 0), ("borrow", 0)):
             if getattr(self, name) < lowest:
                 raise InvalidOption(
                     f"{name} is {getattr(self, name)}; it must be at least {lowest}"
@@ -242,7 +242,7 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
     settings = [
         depth, reward_column(options.reward), LEAVES.index(options.leaf), root, candidates,
         options.encourage, options.ties, early, follow,
-        options.borrow and options.leaf != LEAVES[ROLLOUT_LEAF],
+        options.borrow * (options.leaf != LEAVES[ROLLOUT_LEAF]),
     ]  # fmt: skip
     numbers = [
         options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf,

@@ -4,9 +4,8 @@ State 0 is the root; a state's actions are the first `n_actions` of its S slots.
 higher number than its parent, so one pass in order of the numbers finds a subtree, and keeping a
 subtree (the chosen child becomes the root) moves every state to a lower number, in place.
 
-A state reached for the first time may borrow its parent's actions, scores included: a label changes
-the scores of few nodes, and most states are never reached again. One that is gets its own, and
-starts anew: what was taken by its parent's scores would be ahead of what its own favour.
+A state may borrow its parent's actions at first, scores included: a label changes the scores of few
+nodes, and most states are hardly ever reached again. One that is gets its own, and starts anew: what was taken by its parent's scores would be ahead of what its own favour.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ from policrf.learn.tree_targets import (
     view_of,
     visit_targets,
 )
+from policrf.mdp.completion import Completion
 from policrf.mdp.rewards import reward_column
 from policrf.policy.policy import Policy
 from policrf.policy.spec import Spec
@@ -118,8 +119,8 @@ class MCTS:
         """The search of self-play."""
         return SearchOptions(
             self.simulations, self.depth, self.reward, self.leaf, self.root, self.candidates,
-            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, lowest=-1.0, borrow=0,
-            stop_early=False, ties=self.ties,
+            self.encourage, self.exploration, self.temperature, gumbel_scale=1.0, lowest=-1.0,
+            borrow=0, stop_early=False, ties=self.ties,
         )  # fmt: skip
 
 
@@ -142,6 +143,7 @@ class MCTSLearner:
         )  # fmt: skip
         self.best = BestKnown(corpus) if config.target == "hindsight" else None
         self.order = self.generator.permutation(len(corpus))
+        self.completions: dict[int, Completion] = {}
         self.rounds = self.episodes = self.transitions = self.updates = 0
         self.recent: dict[str, float] = {}
 
@@ -214,7 +216,7 @@ class MCTSLearner:
         )
         view = None
         if self.spec.kind == "residual":
-            view = view_of(self.corpus, self.spec, rows, steps)
+            view = view_of(self.corpus, self.spec, rows, steps, self.completions)
         scored = scores(self.spec, self.theta, self.features, around, view) / config.temperature
         scored = scored.masked_fill(~torch.from_numpy(rows.allowed), float("-inf"))
         log_policy = torch.log_softmax(

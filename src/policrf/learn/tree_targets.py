@@ -34,7 +34,7 @@ from policrf.learn.targets import BestKnown
 from policrf.mdp.completion import Completion, complete, new_completion
 from policrf.mdp.rewards import SIGN
 from policrf.mdp.state import default_labels
-from policrf.policy.conditional import label_inputs, margins, relative_costs
+from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.spec import COSTS, INPUTS, Spec
 
 TARGETS = ("visits", "improved", "hindsight")
@@ -169,16 +169,22 @@ def side_by_side(rows: Rows, values: torch.Tensor, n_samples: int, empty: float)
     return table.index_put(place, values).flatten(1)
 
 
-def view_of(corpus: Corpus, spec: Spec, rows: Rows, steps: Steps) -> View:
-    """What the residual kind sees at the rows, computed anew from the states."""
+def view_of(
+    corpus: Corpus, spec: Spec, rows: Rows, steps: Steps, completions: dict[int, Completion]
+) -> View:
+    """What the residual kind sees at the rows, computed anew from the states.
+
+    `completions` keeps those of the instances met before: beliefs take a while to compute.
+    """
     n_labels = corpus.n_labels
     margin = np.zeros((len(rows.node), n_labels))
     inputs = np.zeros((len(rows.node), n_labels, len(INPUTS)), np.float32)
     for b, which in enumerate(steps.instances):
         crf = corpus.instances[which].crf
+        if int(which) not in completions:
+            completions[int(which)] = completion_of(spec, crf, default_labels(crf))
         look_at(
-            crf.arrays, COSTS.index(spec.costs), new_state(crf.arrays),
-            new_completion(crf.arrays, default_labels(crf)),
+            crf.arrays, COSTS.index(spec.costs), new_state(crf.arrays), completions[int(which)],
             steps.states[b, : crf.n_nodes].astype(np.int64), rows.node, rows.first[b],
             rows.first[b + 1], np.zeros(n_labels), margin, inputs,
         )  # fmt: skip

@@ -5,7 +5,8 @@ higher number than its parent, so one pass in order of the numbers finds a subtr
 subtree (the chosen child becomes the root) moves every state to a lower number, in place.
 
 A state may borrow its parent's actions at first, scores included: a label changes the scores of few
-nodes, and most states are hardly ever reached again. One that is gets its own, and starts anew: what was taken by its parent's scores would be ahead of what its own favour.
+nodes, and most states are hardly ever reached again. One that is gets its own, and starts anew:
+what was taken by its parent's scores would be ahead of what its own favour.
 """
 
 from __future__ import annotations

@@ -37,6 +37,20 @@ passed = time.perf_counter() - start
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(len(instances), nodes, opened, passed, int(peak.split()[1]) / 1024)
 """
+# Three pools, one after the other.
+LEARN = """
+import sys
+from policrf.cli import main
+try:
+    main([
+        "train", "dqn", sys.argv[1], *(["--energy", sys.argv[2]] if sys.argv[2] else []),
+        "--network", "residual", "--rounds", "6", "--pool-rounds", "2", "--out", sys.argv[3],
+    ])
+except SystemExit as stopped:
+    assert not stopped.code
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak.split()[1]) / 1024)
+"""
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,8 @@ def main(config: Config) -> None:
         repeat(prepared, small, config.evaluated)
         words = [sys.executable, "-c", PASS_OVER, str(large), energy]
         answer = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+        words = [sys.executable, "-c", LEARN, str(large), energy, f"{folder}/run"]
+        learning = subprocess.run(words, check=True, capture_output=True, text=True).stdout
         command = [
             sys.executable, "-m", "policrf", "evaluate", str(small), "--solvers", "unary",
             *(["--energy", energy] if energy else []), "--out",
@@ -93,7 +109,8 @@ def main(config: Config) -> None:
         ("nodes each", nodes / count),
         ("open and build the first, imports included (s)", opened),
         ("read and build each (ms)", 1e3 * passed / count),
-        ("largest memory of the process (MB)", peak),
+        ("largest memory of that process (MB)", peak),
+        ("largest memory of policrf train dqn over three pools (MB)", float(learning.split()[-1])),
         (f"policrf evaluate, unary, {config.evaluated} instances, best of 3 (s)", min(seconds)),
     )
     table = Table("Prepared data", ("what", "value"), rows)

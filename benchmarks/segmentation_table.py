@@ -5,8 +5,8 @@
 
 Everything is made by the product's own commands, each of which goes on where it was stopped:
 prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.
-`--steps` picks some of them. The table joins all results: table.md, table.csv (with IoU per class)
-and table.json in the work folder.
+`--steps` picks some of them. The table joins all results: NAME.md, NAME.csv (with IoU per class)
+and NAME.json in --out.
 """
 
 from __future__ import annotations
@@ -195,9 +195,11 @@ def table(options) -> None:
     if pairs:
         header = "| net | N asked | pair | classes | difference in IoU (p), 95 % | ahead in |"
         lines += ["", header, "|" + " --- |" * 6, *pairs]
-    (options.work / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (options.work / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    with (options.work / "table.csv").open("w", newline="", encoding="utf-8") as file:
+    target = (options.out or options.work) / f"{options.name}.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    target.with_suffix(".json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    with target.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["net", "size", "kind", "solver", "all", "frequent", *labels])
         for row in rows:
@@ -221,6 +223,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="limit of a solver")
     parser.add_argument("--images", type=int, default=150, help="training images to calibrate on")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--out", type=Path, help="folder of the tables; the work folder if not given"
+    )
+    parser.add_argument("--name", default="table", help="name of the tables")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     for net in options.nets:

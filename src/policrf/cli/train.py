@@ -43,6 +43,10 @@ class Common:
     """Rounds of learning."""
     seconds: float | None = None
     """Stop after this many seconds even if rounds are left."""
+    pool: int = 1000
+    """Instances in memory at a time; more of them are learned from in turns."""
+    pool_rounds: int = 50
+    """Rounds of a turn."""
     network: str = "paper"
     """paper or residual."""
     costs: str = "expected"
@@ -228,10 +232,12 @@ def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
     instances = load_source(config.data, count=config.count, seed=config.seed * 1_000_000, **loaded)
     validation: list[Instance] = []
     if config.val:
-        validation = load_source(config.val, count=config.val_count, seed=900_000_000, **loaded)
+        validation = list(
+            load_source(config.val, count=config.val_count, seed=900_000_000, **loaded)
+        )
     schedule = Schedule(
         rounds=config.rounds, seconds=config.seconds, validate_seconds=config.validate_seconds,
-        select=config.select,
+        select=config.select, pool=config.pool, pool_rounds=config.pool_rounds,
     )  # fmt: skip
     network: dict[str, Any] = {
         "width": config.width, "rounds": config.depth, "costs": config.costs,

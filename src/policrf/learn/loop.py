@@ -80,10 +80,16 @@ class Schedule:
     """What makes a checkpoint the best: "energy", "refined" (after local search), or "iou"."""
     threads: int = 1
     """Threads of torch."""
+    pool: int = 1000
+    """Instances in memory at a time; more of them are learned from in turns (`pools.py`)."""
+    pool_rounds: int = 50
+    """Rounds of a turn."""
 
     def __post_init__(self) -> None:
         if self.select not in SELECT:
             raise InvalidOption(f"select is {self.select!r}; it must be one of {', '.join(SELECT)}")
+        if self.pool < 1 or self.pool_rounds < 1:
+            raise InvalidOption("pool and pool_rounds must be at least 1")
 
 
 class Clock:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -26,8 +27,8 @@ SCENES = 300  # how many scenes unless told
 def load_source(
     source: str, *, energy: str | Path | None = None, potentials: str = "u+p+hop1+hop2",
     features: str = "paper", count: int = 0, seed: int = 0,
-) -> list[Instance]:  # fmt: skip
-    """The instances that `source` names, all in memory.
+) -> Sequence[Instance]:  # fmt: skip
+    """The instances that `source` names; prepared data is read when it is asked for.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def _scenes(source: str, potentials: str, count: int, seed: int) -> Iterator[Ins
 
 def _prepared(
     folder: Path, energy: str | Path | None, potentials: str, features: str, count: int
-) -> list[Instance]:
+) -> Sequence[Instance]:
     try:
         from policrf.datasets.instances import load_instances
     except ImportError as error:
@@ -73,8 +74,7 @@ def _prepared(
             f"{folder} holds prepared images; reading them needs: pip install 'policrf[vision]'"
         ) from error
     instances = load_instances(folder, energy, potentials=potentials, features=features)
-    wanted = len(instances) if not count else min(count, len(instances))
-    return [instances[k] for k in range(wanted)]
+    return instances[:count] if count else instances
 
 
 def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
@@ -93,14 +93,34 @@ def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
 
 def split(
     instances: Sequence[Instance], share: float, most: int
-) -> tuple[list[Instance], list[Instance]]:
-    """The training instances, and a part of them, drawn at random, that is not trained on."""
+) -> tuple[Sequence[Instance], list[Instance]]:
+    """The training instances, and a part of them, drawn at random, that is not trained on.
+
+    Only that part is read; the others stay as lazy as they came.
+    """
     count = min(most, int(len(instances) * share))
     if count == 0:
-        return list(instances), list(instances)[:most]
+        return instances, list(instances[:most])
     # Drawn, not every k-th: sources of several kinds take turns.
     held = set(np.random.default_rng(0).permutation(len(instances))[:count].tolist())
-    return (
-        [instance for k, instance in enumerate(instances) if k not in held],
-        [instance for k, instance in enumerate(instances) if k in held],
-    )
+    others = [k for k in range(len(instances)) if k not in held]
+    return Chosen(instances, others), [instances[k] for k in sorted(held)]
+
+
+class Chosen(Sequence[Instance]):
+    """Some of the instances of another sequence, read when they are asked for."""
+
+    def __init__(self, instances: Sequence[Instance], positions: Sequence[int]) -> None:
+        self.instances, self.positions = instances, positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, k: int) -> Instance: ...
+    @overload
+    def __getitem__(self, k: slice) -> Chosen: ...
+    def __getitem__(self, k: int | slice) -> Instance | Chosen:
+        if isinstance(k, slice):
+            return Chosen(self.instances, self.positions[k])
+        return self.instances[self.positions[k]]

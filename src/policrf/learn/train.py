@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from policrf.crf.instance import Instance
+from policrf.errors import InvalidInstance
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQN, DQNLearner
 from policrf.learn.evolve import Evolve, EvolveLearner
 from policrf.learn.loop import Report, Schedule, run_loop
+from policrf.learn.pools import Pooled
 from policrf.learn.sources import split
 from policrf.learn.supervised import Supervised, SupervisedLearner
 from policrf.policy.policy import Policy
@@ -109,10 +111,11 @@ def _train(
     about: dict[str, Any] | None, actors: int,
 ) -> Policy:  # fmt: skip
     training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)
-    corpus = Corpus(training)
-    first = corpus.instances[0]
+    if not training:
+        raise InvalidInstance("there are no instances to learn from")
+    first = training[0]
     spec = Spec(
-        n_labels=corpus.n_labels, n_features=corpus.features.shape[1], kind=kind,
+        n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind=kind,
         label_names=first.label_names, feature_names=first.feature_names, **(network or {}),
     )  # fmt: skip
     told = {
@@ -124,8 +127,16 @@ def _train(
         energy = {"terms": sorted({type(p).__name__ for p in first.crf.potentials})}
         return replace(policy, name=name, energy=energy, training={**policy.training, **told})
 
+    def learner(corpus: Corpus) -> Any:
+        return learner_of(config, spec, corpus, seed)
+
+    pooled: Any = (
+        learner(Corpus(training))
+        if len(training) <= schedule.pool
+        else Pooled(learner, training, size=schedule.pool, rounds=schedule.pool_rounds, seed=seed)
+    )
     return run_loop(
-        learner_of(config, spec, corpus, seed), held_out, schedule, actors=actors,
+        pooled, held_out, schedule, actors=actors,
         out=None if out is None else Path(out), resume=resume, report=report, finish=finish,
         validation=validation,
     )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Training sets that do not fit in memory: learn from a pool of instances, then from the next one.
+
+An instance of 250 nodes takes some 0.7 MB while it is learned from, so that 10,000 of them would
+take 7 GB. `Pooled` drives any learner on a pool at a time. At the change of pools the learner goes
+on with its weights, its optimizer and its random numbers; what belongs to the instances (`OF_POOL`:
+memories, best labelings, orders) begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from policrf.crf.instance import Instance
+from policrf.learn.corpus import Corpus
+from policrf.policy.policy import Policy
+
+OF_POOL = ("replay", "order", "best", "reference")
+
+
+class Pooled:
+    """A learner (as `loop.py` drives it) whose corpus is one pool of the instances after another.
+
+    Parameters
+    ----------
+    make: a learner for a corpus.
+    instances: read when a pool is filled; a pool holds at most `size` of them.
+    rounds: rounds of learning from a pool. seed: which instances share a pool.
+    """
+
+    def __init__(
+        self, make: Callable[[Corpus], Any], instances: Sequence[Instance], *, size: int,
+        rounds: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.make, self.instances, self.size, self.every = make, instances, size, rounds
+        self.order = np.random.default_rng([seed, 4]).permutation(len(instances))
+        self.number = 0
+        self.learner = make(self._corpus(0))
+
+    def _corpus(self, number: int) -> Corpus:
+        pools = -(-len(self.instances) // self.size)
+        chosen = self.order[number % pools :: pools]
+        return Corpus([self.instances[k] for k in chosen.tolist()])
+
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """As of the learner."""
+        self.learner.begin(pool)
+
+    def round(self, pool: ThreadPoolExecutor) -> None:
+        """A round on the pool whose turn it is."""
+        if self.learner.rounds >= (self.number + 1) * self.every:
+            self._change(self.number + 1)
+            self.learner.begin(pool)
+        self.learner.round(pool)
+
+    def _change(self, number: int) -> None:
+        before = self.learner.state()
+        self.number, self.learner = number, None  # two pools would not fit
+        fresh = self.make(self._corpus(number))
+        own = fresh.state()
+        fresh.restore(before | {name: own[name] for name in OF_POOL if name in own})
+        self.learner = fresh
+
+    def policy(self) -> Policy:
+        """The policy as it stands."""
+        policy: Policy = self.learner.policy()
+        return policy
+
+    def state(self) -> dict[str, Any]:
+        """The learner's, and which pool it is at."""
+        return {"pool": self.number, "learner": self.learner.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What `state` gave."""
+        if state["pool"] != self.number:
+            self.number, self.learner = state["pool"], None
+            self.learner = self.make(self._corpus(self.number))
+        self.learner.restore(state["learner"])
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of learning, over all pools."""
+        return int(self.learner.rounds)
+
+    @property
+    def episodes(self) -> int:
+        """Episodes played."""
+        return int(self.learner.episodes)
+
+    @property
+    def transitions(self) -> int:
+        """Steps played."""
+        return int(self.learner.transitions)
+
+    @property
+    def updates(self) -> int:
+        """Gradient steps."""
+        return int(self.learner.updates)
+
+    @property
+    def recent(self) -> dict[str, float]:
+        """The learner's latest figures."""
+        recent: dict[str, float] = self.learner.recent
+        return recent

@@ -1,0 +1,71 @@
+"""Learning from more instances than are held at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.errors import InvalidOption
+from policrf.learn.loop import Schedule
+from policrf.learn.train import train_dqn, train_supervised
+
+
+class Counted(Sequence):
+    """Scenes made when they are asked for; notes which."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.asked = count, []
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(self.count))]
+        self.asked.append(k)
+        return pc.make_scene(20, "B", seed=k)
+
+
+OPTIONS = {"updates": 2, "episodes": 2, "pool": 5, "pool_rounds": 2, "keep": 20, "batch": 8}
+
+
+def test_every_instance_has_its_turn() -> None:
+    scenes = Counted(20)
+    train_dqn(scenes, rounds=9, **OPTIONS)
+    assert set(scenes.asked) == set(range(20))
+
+
+def test_pools_change_nothing_for_a_set_that_fits() -> None:
+    scenes = [pc.make_scene(20, "B", seed=k) for k in range(10)]
+    options = OPTIONS | {"pool": 10}
+    one = train_dqn(scenes, rounds=4, **options)
+    two = train_dqn(scenes, rounds=4, **(options | {"pool": 1000}))
+    for name, array in one.weights.items():
+        np.testing.assert_array_equal(array, two.weights[name])
+
+
+@pytest.mark.parametrize("target", ["reward", "hindsight"])
+def test_a_run_over_pools_is_resumed_to_the_bit(tmp_path, target: str) -> None:
+    options = OPTIONS | {"target": target, "validate_rounds": 100}
+    train_dqn(Counted(20), rounds=7, out=tmp_path / "whole", **options)
+    train_dqn(Counted(20), rounds=3, out=tmp_path / "parts", **options)
+    train_dqn(Counted(20), rounds=7, out=tmp_path / "parts", resume=True, **options)
+    whole, parts = (
+        pc.load_policy(tmp_path / run / "last.safetensors") for run in ("whole", "parts")
+    )
+    for name, array in whole.weights.items():
+        np.testing.assert_array_equal(array, parts.weights[name])
+
+
+def test_other_learners_take_turns_too() -> None:
+    scenes = Counted(20)
+    train_supervised(scenes, rounds=5, updates=2, batch=8, pool=8, pool_rounds=2)
+    assert set(scenes.asked) == set(range(20))
+
+
+def test_a_pool_holds_at_least_one() -> None:
+    with pytest.raises(InvalidOption, match="pool"):
+        Schedule(pool=0)

@@ -53,8 +53,8 @@ class SearchOptions:
     candidates: int = 6
     """Actions of the highest prior that a state has in the tree; 0 = all actions there are."""
     encourage: bool = False
-    """Whether selection adds M1, M2 or M3 to U, each with probability ⅓ (the paper; it helps to see
-    more when learning, but as large as the values themselves it makes decisions worse)."""
+    """Whether selection adds M1, M2 or M3 to U, each with probability ⅓ (the paper). With R2 it
+    lowers the energy of the paper's kind, and raises that of the residual kind."""
     exploration: float = 0.6
     """c in U; the paper's is 1, which with "shaped" finds a little more at twice the cost."""
     temperature: float = 0.1

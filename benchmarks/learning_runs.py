@@ -1,7 +1,8 @@
-"""What training runs came to, from their folders: python benchmarks/learning_runs.py runs/*
+"""Rewards, targets and discounts side by side: python benchmarks/learning_runs.py runs/sweep
 
-Each row is the last line of a log.jsonl (on training data that was not trained on) beside what
-of its config.json is not the same in all runs.
+Trains every run of `SWEEP` that is not in the folder yet, all with the same number of episodes and
+gradient steps, then writes a table: the last line of each log (on training data that was not
+trained on) beside what the run was given.
 """
 
 from __future__ import annotations
@@ -13,44 +14,72 @@ from typing import Annotated
 
 import tyro
 
+from policrf.cli import main as policrf
 from policrf.evaluate.report import Table, write_tables
 
-FIGURES = ("updates", "episodes", "energy", "iou", "pixel_iou", "refined")
+REWARD = ("--target", "reward")
+ADVANTAGE = ("--target", "advantage", "--rollouts", 16)
+RESIDUAL = ("--network", "residual")
+TAKEN = (*REWARD, "--backup", "taken")
+SWEEP: dict[str, tuple[object, ...]] = {
+    "R2, label taken": TAKEN,
+    "R1, label taken": (*TAKEN, "--reward", "difference"),
+    "R2, γ 0.3": (*TAKEN, "--discount", 0.3),
+    "R2, γ 0.6": (*TAKEN, "--discount", 0.6),
+    "R2, γ 0.9": (*TAKEN, "--discount", 0.9),
+    "R2, γ 0.99": (*TAKEN, "--discount", 0.99),
+    "R2, γ 0.9, 4 steps": (*TAKEN, "--discount", 0.9, "--ahead", 4),
+    "R2, γ 0.9, to the end": (*TAKEN, "--discount", 0.9, "--ahead", 0),
+    "shaped, to the end": (*TAKEN, "--reward", "shaped", "--discount", 1, "--ahead", 0),
+    "R2, all labels": REWARD,
+    "R1, all labels": (*REWARD, "--reward", "difference"),
+    "shaped, all labels": (*REWARD, "--reward", "shaped"),
+    "rollout advantage": ADVANTAGE,
+    "rollout advantage, residual": (*ADVANTAGE, *RESIDUAL),
+    "hindsight": (),
+    "hindsight, residual": RESIDUAL,
+}  # fmt: skip
+FIGURES = ("updates", "episodes", "energy", "iou")
 
 
 @dataclass(frozen=True)
 class Config:
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Folders of runs."""
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Where the runs are."""
+    data: str = "synthetic:B:50"
+    count: int = 600
+    rounds: int = 30
+    seed: int = 0
     out: Path = Path("benchmarks/results")
     name: str = "learning-runs"
 
 
+def train(config: Config, run: Path, options: tuple[object, ...]) -> None:
+    arguments = [
+        "train", "dqn", "--data", config.data, "--count", config.count, "--rounds", config.rounds,
+        "--decay-rounds", config.rounds, "--episodes", 16, "--epsilon", 0.7,
+        "--learning-rate", 3e-3, "--seed", config.seed, "--out", run, *options,
+    ]  # fmt: skip
+    try:
+        policrf([str(argument) for argument in arguments])
+    except SystemExit as stopped:
+        if stopped.code:
+            raise
+
+
 def main(config: Config) -> None:
-    settings = {run.name: json.loads((run / "config.json").read_text()) for run in config.runs}
-    last = {
-        run.name: json.loads((run / "log.jsonl").read_text().splitlines()[-1])
-        for run in config.runs
-    }
-    keys = [
-        key
-        for key in next(iter(settings.values()))
-        if key not in ("out", "name", "resume", "json", "energy")
-        and len({json.dumps(values.get(key)) for values in settings.values()}) > 1
-    ]
-    shown = [name for name in FIGURES if any(name in line for line in last.values())]
-    rows = tuple(
-        (
-            run,
-            *(settings[run].get(key) for key in keys),
-            *(last[run].get(name, float("nan")) for name in shown),
-        )
-        for run in settings
-    )
-    data = {str(values.get("data", "")).replace(":", " ") for values in settings.values()}
-    table = Table(f"Training runs, {', '.join(sorted(data))}", ("run", *keys, *shown), rows)
+    rows = []
+    for name, options in SWEEP.items():
+        run = config.folder / name.replace(",", "").replace(" ", "-")
+        if not (run / "last.safetensors").exists():
+            train(config, run, options)
+        last = json.loads((run / "log.jsonl").read_text().splitlines()[-1])
+        rows.append((name, *(last[figure] for figure in FIGURES)))
+    title = f"Training runs, {config.data.replace(':', ' ')}"
+    table = Table(title, ("run", *FIGURES), tuple(rows))
     table.show()
-    write_tables(config.out, config.name, [table], config)
+    told = {"data": config.data, "count": config.count, "rounds": config.rounds}
+    write_tables(config.out, config.name, [table], told)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Counted(Sequence):
         return pc.make_scene(20, "B", seed=k)
 
 
-OPTIONS = {"updates": 2, "episodes": 2, "pool": 5, "pool_rounds": 2, "keep": 20, "batch": 8}
+OPTIONS = {"updates": 2, "episodes": 2, "pool": 100, "pool_rounds": 2, "keep": 20, "batch": 8}
 
 
 def test_every_instance_has_its_turn() -> None:
@@ -40,9 +40,9 @@ def test_every_instance_has_its_turn() -> None:
 
 def test_pools_change_nothing_for_a_set_that_fits() -> None:
     scenes = [pc.make_scene(20, "B", seed=k) for k in range(10)]
-    options = OPTIONS | {"pool": 10}
+    options = OPTIONS | {"pool": 200}
     one = train_dqn(scenes, rounds=4, **options)
-    two = train_dqn(scenes, rounds=4, **(options | {"pool": 1000}))
+    two = train_dqn(scenes, rounds=4, **(options | {"pool": 200_000}))
     for name, array in one.weights.items():
         np.testing.assert_array_equal(array, two.weights[name])
 
@@ -62,7 +62,7 @@ def test_a_run_over_pools_is_resumed_to_the_bit(tmp_path, target: str) -> None:
 
 def test_other_learners_take_turns_too() -> None:
     scenes = Counted(20)
-    train_supervised(scenes, rounds=5, updates=2, batch=8, pool=8, pool_rounds=2)
+    train_supervised(scenes, rounds=5, updates=2, batch=8, pool=160, pool_rounds=2)
     assert set(scenes.asked) == set(range(20))
 
 

@@ -43,8 +43,8 @@ class Common:
     """Rounds of learning."""
     seconds: float | None = None
     """Stop after this many seconds even if rounds are left."""
-    pool: int = 1000
-    """Instances in memory at a time; more of them are learned from in turns."""
+    pool: int = 200_000
+    """Nodes in memory at a time; instances with more are learned from in turns."""
     pool_rounds: int = 50
     """Rounds of a turn."""
     network: str = "paper"

@@ -80,8 +80,8 @@ class Schedule:
     """What makes a checkpoint the best: "energy", "refined" (after local search), or "iou"."""
     threads: int = 1
     """Threads of torch."""
-    pool: int = 1000
-    """Instances in memory at a time; more of them are learned from in turns (`pools.py`)."""
+    pool: int = 200_000
+    """Nodes in memory at a time; instances with more are learned from in turns (`pools.py`)."""
     pool_rounds: int = 50
     """Rounds of a turn."""
 

@@ -130,10 +130,11 @@ def _train(
     def learner(corpus: Corpus) -> Any:
         return learner_of(config, spec, corpus, seed)
 
+    size = max(1, schedule.pool // max(1, first.crf.n_nodes))
     pooled: Any = (
         learner(Corpus(training))
-        if len(training) <= schedule.pool
-        else Pooled(learner, training, size=schedule.pool, rounds=schedule.pool_rounds, seed=seed)
+        if len(training) <= size
+        else Pooled(learner, training, size=size, rounds=schedule.pool_rounds, seed=seed)
     )
     return run_loop(
         pooled, held_out, schedule, actors=actors,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
-from policrf.crf.synthetic import make_scene
+from policrf.crf.synthetic import PRESETS, make_scene
 from policrf.datasets.confusion import mean_iou, node_confusion
 from policrf.evaluate.report import Table
 from policrf.solvers import solve
@@ -101,7 +102,8 @@ def train_policy(
     from policrf.learn.train import train_dqn
 
     scenes = [
-        make_scene(nodes, REGIME, seed=TRAINING_SEEDS + seed + k) for k in range(TRAINING_SCENES)
+        make_scene(nodes, regime, seed=TRAINING_SEEDS + seed + k)
+        for k, regime in zip(range(TRAINING_SCENES), cycle(PRESETS), strict=False)
     ]
     return train_dqn(
         scenes,

@@ -98,6 +98,17 @@ def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
                 adopt(a, s, q, i, label)
         return True
     take_label(a, s, q, h, c, wanted)
+    for m in range(first, last):
+        i = a.clique_nodes[m]
+        for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+            other = a.node_clique[k]
+            quota = a.clique_count[other]
+            # A quota that this has just broken looks for other members.
+            if (
+                a.clique_kind[other] == SUPPORT
+                and s.matches[other] < quota <= s.matches[other] - q.shift[other]
+            ):
+                take_label(a, s, q, h, other, quota)
     return bool(a.clique_kind[c] == AGREE or s.matches[c] >= wanted)
 
 
@@ -120,7 +131,14 @@ def take_label(a: Arrays, s: State, q: Search, h: Heap, c: int, wanted: int) -> 
     possible = a.clique_kind[c] == AGREE or s.matches[c] + h.size[0] >= wanted
     order_heap(h)
     while possible and s.matches[c] < wanted and h.size[0] > 0:
-        i = pop_first(h)
+        i = int(h.items[0])
+        q.stale[i] = True  # members of other quotas that those before it have left just met
+        row(a, s, q, i)
+        now = -price(s, q, i, label)
+        if now < h.keys[i]:
+            change_key(h, i, now)
+            continue
+        pop_first(h)
         old = s.labels[i]
         relabel(a, s, i, label)
         adopt(a, s, q, i, old)

@@ -65,6 +65,12 @@ def timed(instance, solver, **options) -> tuple[np.ndarray, float, float]:
     return solution.labels, solution.energy, time.thread_time() - start
 
 
+def short_name(policy: str) -> str:
+    """A policy's name without its folder; a run's is its folder's."""
+    path = Path(policy)
+    return path.parent.name if path.stem in ("best", "last") else path.stem
+
+
 def policy_of(name: str, instance) -> Policy:
     if name != "untrained":
         return load_policy(name)
@@ -91,8 +97,7 @@ def measure(config: Config, data: str) -> Table:
         for name, policy in policies.items():
             greedy = timed(instance, policy)
             refined = timed(instance, policy, persistent=True, refine=True)
-            path = Path(name)
-            short = path.parent.name if path.stem in ("best", "last") else path.stem
+            short = short_name(name)
             labelings[short] = greedy
             labelings[f"{short} + refine"] = refined
             if config.search:
@@ -141,7 +146,13 @@ def main(config: Config) -> None:
     for data in config.data:
         tables.append(measure(config, data))
         tables[-1].show()
-    write_tables(config.out, config.name, tables, config)
+    # Folders of this machine say nothing to a reader.
+    told = {
+        "data": [Path(data).name for data in config.data], "seed": config.seed,
+        "policies": [short_name(name) for name in config.policies],
+        "potentials": config.potentials, "features": config.features, "search": config.search,
+    }  # fmt: skip
+    write_tables(config.out, config.name, tables, told)
 
 
 if __name__ == "__main__":

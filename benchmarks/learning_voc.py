@@ -91,7 +91,7 @@ def policies_of(config: Config, size: int, kind: str) -> list[str]:
     ]
     for reward in config.mcts:
         options = (
-            "--reward", reward, "--network", "residual", "--balance", 0,
+            "--reward", reward, "--network", "residual", "--balance", 0, "--temperature", 0.025,
             "--learning-rate", 3e-4, "--learning-rate-final", 3e-5, "--episodes", 8,
             "--rounds", config.mcts_rounds, "--decay-rounds", config.mcts_rounds,
         )  # fmt: skip

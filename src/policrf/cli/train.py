@@ -158,7 +158,7 @@ class Mcts(Common):
     encourage: bool = True
     """Add M1, M2 or M3 when selecting."""
     temperature: float = 1.0
-    """The prior is a softmax of score / temperature."""
+    """The prior is a softmax of score / temperature; 0.025 for the residual kind's small scores."""
     start: str = ""
     """A policy file to start from, such as one learned by dqn."""
     repeats: int = 1

@@ -26,6 +26,7 @@ from policrf.policy.policy import Policy
 from policrf.solvers import solve
 
 SOLVERS = ("unary", "icm", "highest_confidence_first", "alpha_expansion", "refine")
+PLAIN = "unary + refine"
 FREQUENT = 10  # instances a class must occur in to count as frequent
 
 
@@ -85,7 +86,7 @@ def measure(config: Config, data: str) -> Table:
         data, count=config.count, seed=config.seed, energy=config.energy,
         potentials=config.potentials, features=config.features,
     )  # fmt: skip
-    rows = {name: [] for name in config.solvers}
+    rows = {name: [] for name in (*config.solvers, PLAIN)}
     if config.exact_seconds:
         rows["exact"] = []
     policies = {name: policy_of(name, instances[0]) for name in config.policies}
@@ -93,6 +94,8 @@ def measure(config: Config, data: str) -> Table:
         solutions = {name: timed(instance, name, seconds=config.seconds) for name in config.solvers}
         if config.exact_seconds and k > 0:
             solutions["exact"] = timed(instance, "exact", seconds=config.exact_seconds)
+        # What the same moves make of no policy at all.
+        solutions[PLAIN] = timed(instance, "refine", start="unary", regions=False, growth=False)
         labelings = dict(solutions)
         for name, policy in policies.items():
             greedy = timed(instance, policy)

@@ -134,7 +134,7 @@ class Played(NamedTuple):
     refined_energy: float
     steps: IntArray
     """Those that advantages were found for; all if there are none."""
-    advantages: NDArray[np.float32]
+    advantages: NDArray[np.float32] | None
 
 
 class DQNLearner:
@@ -213,13 +213,11 @@ class DQNLearner:
             engine, epsilon=epsilon, seed=seed, reward=reward_column(config.reward),
             ties=config.ties, best_views=config.bootstrap,
         )  # fmt: skip
-        count, steps = len(trail.nodes), np.arange(len(trail.nodes))
+        steps, advantages = np.arange(len(trail.nodes)), None
         if config.target == "advantage":
-            drawn = np.random.default_rng([seed, 2]).permutation(count)[: config.rollouts]
-            steps = np.sort(drawn)
-        advantages = rollout_advantages(
-            engine, trail, steps if config.target == "advantage" else steps[:0], config.tried
-        )
+            drawn = np.random.default_rng([seed, 2]).permutation(steps)
+            steps = np.sort(drawn[: min(config.rollouts, config.keep)])
+            advantages = rollout_advantages(engine, trail, steps, config.tried)
         if self.best is None:
             return Played(instance, trail, None, 0.0, steps, advantages)
         from policrf.solvers.refine import refine_labels
@@ -248,12 +246,13 @@ class DQNLearner:
             if len(keep) > self.config.keep:
                 keep = np.sort(self.generator.choice(keep, self.config.keep, replace=False))
             better = self._beats_unary(trail, instance, keep)
-            if self.config.target == "advantage":
+            scale = self.scale
+            if advantages is not None:  # they have a scale of their own
                 self.advantage_scale.take(advantages)
-                trail.rewards[keep] = self.advantage_scale.apply(advantages)
+                trail.rewards[keep], scale = self.advantage_scale.apply(advantages), 1.0
             steps = steps_of(
                 trail, instance, count, backup=self.config.backup, discount=self.config.discount,
-                ahead=self.config.ahead, scale=self.scale, keep=keep,
+                ahead=self.config.ahead, scale=scale, keep=keep,
             )  # fmt: skip
             self.replay.add(steps, better)
             if refined is not None and self.best is not None:

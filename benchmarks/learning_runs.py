@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
+from command import run as policrf
 
-from policrf.cli import main as policrf
 from policrf.evaluate.report import Table, write_tables
 
 REWARD = ("--target", "reward")
@@ -60,11 +60,7 @@ def train(config: Config, run: Path, options: tuple[object, ...]) -> None:
         "--decay-rounds", config.rounds, "--episodes", 16, "--epsilon", 0.7,
         "--learning-rate", 3e-3, "--seed", config.seed, "--out", run, *options,
     ]  # fmt: skip
-    try:
-        policrf([str(argument) for argument in arguments])
-    except SystemExit as stopped:
-        if stopped.code:
-            raise
+    policrf(*arguments)
 
 
 def main(config: Config) -> None:

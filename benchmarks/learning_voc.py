@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
+from command import run as policrf
 from learning_table import Config as TableConfig
 from learning_table import measure
 
-from policrf.cli import main as policrf
 from policrf.evaluate.report import Table, write_tables
 
 KINDS = ("u", "u+p", "u+p+hop1", "u+p+hop1+hop2")
@@ -68,12 +68,7 @@ def train(config: Config, method: str, size: int, kind: str, name: str, *options
             energy_of(config, size, kind), "--potentials", kind, "--features", FEATURES,
             "--out", run, *options,
         ]  # fmt: skip
-        print("policrf", *arguments, flush=True)
-        try:
-            policrf([str(argument) for argument in arguments])
-        except SystemExit as stopped:
-            if stopped.code:
-                raise
+        policrf(*arguments)
     return str(run / "last.safetensors")
 
 

@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from command import run
 
-from policrf.cli import main as policrf
 from policrf.evaluate.metrics import Grid
 from policrf.evaluate.results import read_results
 from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
@@ -43,16 +43,6 @@ SOLVERS = (
     "dual_decomposition", "mean_field", "lazy_flipper", "refine",
 )  # fmt: skip
 STEPS = ("prepare", "calibrate", "evaluate", "densecrf", "table")
-
-
-def run(*arguments: object) -> None:
-    """One policrf command in this process; a user's mistake ends the benchmark."""
-    print("policrf", *arguments, flush=True)
-    try:
-        policrf([str(argument) for argument in arguments])
-    except SystemExit as stopped:
-        if stopped.code:
-            raise
 
 
 def prepare(options, net, size) -> None:

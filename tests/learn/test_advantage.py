@@ -9,7 +9,7 @@ import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.learn.acting import play
 from policrf.learn.advantage import Scale, rollout_advantages
-from policrf.learn.dqn import DQN
+from policrf.learn.dqn_options import DQN
 from policrf.learn.train import train_dqn
 from policrf.mdp.rewards import reward_column
 from policrf.policy.engine import Engine

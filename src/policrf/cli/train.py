@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from policrf.cli.train_progress import TrainingBar
 from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
         train = train_mcts
         own["depth"] = own.pop("search_depth")
     last: dict[str, Any] = {}
-    with _progress(config.rounds, config.seconds) as show:
+    with TrainingBar(config.rounds, config.seconds) as show:
 
         def report(line: dict[str, Any]) -> None:
             if "energy" in line:
@@ -307,49 +308,3 @@ def _common_names() -> set[str]:
 
 def _terms(config: Common) -> dict[str, Any]:
     return {"potentials": config.potentials, "features": config.features}
-
-
-class _Bar:
-    """A progress bar on a terminal; on anything else a line for every validation."""
-
-    def __init__(self, rounds: int, seconds: float | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.rounds, self.seconds = rounds, seconds
-        self.console = Console(stderr=True)
-        columns = (BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}"))
-        self.progress = Progress(
-            *columns, console=self.console, disable=not self.console.is_terminal
-        )
-        self.task = self.progress.add_task("training", total=1.0, text="")
-        self.figures: dict[str, Any] = {}
-
-    def __enter__(self) -> Callable[[dict[str, Any]], None]:
-        self.progress.start()
-        return self.show
-
-    def __exit__(self, *exception: object) -> None:
-        self.progress.stop()
-
-    def show(self, line: dict[str, Any]) -> None:
-        """Advance; remembers the last validation's figures."""
-        validated = "energy" in line
-        names = ("energy", "iou", "refined", "val_energy", "val_iou")
-        self.figures |= {name: line[name] for name in names if name in line}
-        shown = {k: line[k] for k in ("loss", "reward") if k in line} | self.figures
-        rates = ("episodes_per_second", "transitions_per_second", "updates_per_second")
-        shown |= {name.replace("_per_second", "/s"): line[name] for name in rates if name in line}
-        text = "  ".join(f"{name} {value:.4g}" for name, value in shown.items())
-        done = line["round"] / self.rounds
-        if self.seconds:
-            done = max(done, line["seconds"] / self.seconds)
-        self.progress.update(self.task, completed=min(1.0, done), text=text)
-        if validated and not self.console.is_terminal:
-            self.console.print(
-                f"round {line['round']}  {line['seconds']:.0f} s  {text}", soft_wrap=True
-            )
-
-
-def _progress(rounds: int, seconds: float | None) -> _Bar:
-    return _Bar(rounds, seconds)

@@ -18,7 +18,8 @@ from typing import Any
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidInstance
 from policrf.learn.corpus import Corpus
-from policrf.learn.dqn import DQN, DQNLearner
+from policrf.learn.dqn import DQNLearner
+from policrf.learn.dqn_options import DQN
 from policrf.learn.evolve import Evolve, EvolveLearner
 from policrf.learn.loop import Report, Schedule, run_loop
 from policrf.learn.pools import Pooled

@@ -19,11 +19,11 @@ from pydensecrf.utils import unary_from_softmax
 
 from policrf.datasets.voc import Voc
 from policrf.datasets.workers import each
-from policrf.evaluate.metrics import Grid
 from policrf.evaluate.results import Result, read_results, sparse, to_line
-from policrf.evaluate.tables import summary_markdown
+from policrf.evaluate.summary import Grid
+from policrf.evaluate.summary_tables import summary_markdown
 from policrf.vision.images import read_image
-from policrf.vision.nets import SegmentationNet
+from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.unaries import pixel_distribution
 
 SETTINGS = {"densecrf-4-67-3": (4.0, 67.0, 3.0), "densecrf-4-50-5": (4.0, 50.0, 5.0)}

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from policrf.datasets.confusion import mean_iou, node_confusion, pixel_confusion
+from policrf.datasets.sources import load_source
 from policrf.evaluate.report import Table, write_tables
-from policrf.learn.sources import load_source
+from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.policy import Policy
 from policrf.solvers import solve

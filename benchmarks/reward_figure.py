@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import tyro
 
+from policrf.datasets.sources import load_source
 from policrf.evaluate.report import Table, write_tables
 from policrf.learn.acting import play
-from policrf.learn.sources import load_source
 from policrf.mdp.rewards import DIFFERENCE, REWARDS, SHAPED
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy

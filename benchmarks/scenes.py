@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from policrf.crf.synthetic import make_scene, render_scene
+from policrf.scenes import make_scene, render_scene
 
 SIZES = (20, 250, 1000, 10_000, 100_000)
 

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from command import run
 
-from policrf.evaluate.metrics import Grid
 from policrf.evaluate.results import read_results
+from policrf.evaluate.summary import Grid
 from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
 
 LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from policrf.crf.potentials import Custom as Custom
     from policrf.crf.potentials import Potts as Potts
     from policrf.crf.potentials import Tables as Tables
-    from policrf.crf.synthetic import make_scene as make_scene
-    from policrf.crf.synthetic import render_scene as render_scene
     from policrf.policy.checkpoint import load_policy as load_policy
     from policrf.policy.policy import Policy as Policy
+    from policrf.scenes import make_scene as make_scene
+    from policrf.scenes import render_scene as render_scene
     from policrf.solvers import list_solvers as list_solvers
     from policrf.solvers import solve as solve
     from policrf.types import Solution as Solution
@@ -45,9 +45,9 @@ _PUBLIC = {
     "Tables": "policrf.crf.potentials",
     "list_solvers": "policrf.solvers",
     "load_policy": "policrf.policy.checkpoint",
-    "make_scene": "policrf.crf.synthetic",
+    "make_scene": "policrf.scenes",
     "read_uai": "policrf.crf.io.uai",
-    "render_scene": "policrf.crf.synthetic",
+    "render_scene": "policrf.scenes",
     "solve": "policrf.solvers",
     "write_uai": "policrf.crf.io.uai",
 }

@@ -7,14 +7,14 @@ import pytest
 
 import policrf as pc
 from policrf.cli import main
-from policrf.datasets.confusion import mean_iou
 from policrf.datasets.instances import load_instances
 from policrf.errors import InvalidFile, InvalidOption, UnknownName
 from policrf.evaluate import runner
 from policrf.evaluate.results import dense, read_results
 from policrf.evaluate.runner import SolverSpec, evaluate
-from policrf.vision.energy import Energy
-from vision.builders import prepare_arguments, write_scene_folder
+from policrf.metrics import mean_iou
+from policrf.vision.energy_weights import Energy
+from tests.vision.builders import prepare_arguments, write_scene_folder
 
 
 def call(arguments):

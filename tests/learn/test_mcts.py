@@ -13,9 +13,9 @@ from policrf.learn.mcts import MCTS, MCTSLearner, train_mcts
 from policrf.learn.tree_targets import advantages, hindsight_targets, rows_of, visit_targets
 from policrf.learn.validate import validate
 from policrf.mdp.rewards import reward_column
-from policrf.policy.batch import make_batch
-from policrf.policy.network import PolicyNetwork, mask_scores
-from policrf.policy.spec import Spec
+from policrf.policy.network import Spec
+from policrf.testing.batch import make_batch
+from policrf.testing.network import PolicyNetwork, mask_scores
 
 SCENES = [pc.make_scene(20, "A", seed=seed) for seed in range(12)]
 QUICK = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import policrf as pc
+from policrf.datasets.sources import load_source, split
 from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
 from policrf.learn.dqn_options import DQN
-from policrf.learn.sources import load_source, split
 from policrf.learn.train import train_dqn, train_evolve, train_supervised
 from policrf.learn.validate import validate
 

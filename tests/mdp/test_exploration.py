@@ -22,7 +22,7 @@ from policrf.mdp.exploration import (
 )
 from policrf.mdp.graph import build_graph
 from policrf.mdp.random import below, new_generator, uniform
-from policrf.mdp.scores import m1_scores, m2_scores, m3_scores
+from policrf.testing.exploration_scores import m1_scores, m2_scores, m3_scores
 
 
 @pytest.fixture(scope="module")

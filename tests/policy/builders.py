@@ -7,7 +7,7 @@ from scipy.spatial import Delaunay
 
 import policrf as pc
 from policrf.crf.features import softmax_over_neighbours
-from policrf.policy.spec import Spec
+from policrf.policy.network import Spec
 
 KINDS = [
     ("paper", "partial"),

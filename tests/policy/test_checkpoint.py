@@ -12,7 +12,7 @@ import policrf as pc
 from policrf.errors import InvalidFile, InvalidOption, PolicyMismatch, UnknownName
 from policrf.policy.checkpoint import write_safetensors
 
-from .builders import KINDS, random_instance, random_policy
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)

@@ -11,7 +11,7 @@ from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine, label_many
 from policrf.testing import random_crf
 
-from .builders import KINDS, random_instance, random_policy
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 
 def snapshot(engine: Engine) -> list[bytes]:

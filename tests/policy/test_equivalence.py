@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.policy.batch import join, make_batch
 from policrf.policy.engine import Engine
 from policrf.testing import random_crf
+from policrf.testing.batch import join, make_batch
 
-from .builders import KINDS, random_instance, random_policy
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 torch = pytest.importorskip("torch")
-network = pytest.importorskip("policrf.policy.network")
+network = pytest.importorskip("policrf.testing.network")
 torch.set_num_threads(1)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import policrf as pc
 from policrf.mdp.random import below
-from policrf.mdp.scores import m1_scores, m2_scores, m3_scores
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine
+from policrf.testing.exploration_scores import m1_scores, m2_scores, m3_scores
 
 
 @dataclass

@@ -13,10 +13,10 @@ from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.random import new_generator
 from policrf.policy.engine import Engine
 from policrf.search.search import SearchOptions, TreeSearch
-from policrf.search.selection import halving_schedule
+from policrf.search.select_action import halving_schedule
 from policrf.testing.reference import reference_minimum
 
-from .reference import PlainSearch, plain_as_dictionary, tiny_instance, tree_as_dictionary
+from tests.search.reference import PlainSearch, plain_as_dictionary, tiny_instance, tree_as_dictionary
 
 GOLDEN = Path(__file__).parent / "golden"
 

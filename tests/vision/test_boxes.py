@@ -14,10 +14,10 @@ from policrf.vision.boxes import (
     covered_share,
     support_labels,
 )
-from policrf.vision.coco import CocoDetections
-from policrf.vision.detectors import ClassRoles
-from policrf.vision.superpixels import superpixels
-from vision.builders import LABELS
+from policrf.vision.nets.coco import CocoDetections
+from policrf.vision.nets.detectors import ClassRoles
+from policrf.vision.superpixels.slic import superpixels
+from tests.vision.builders import LABELS
 
 
 def boxes_of(rows, labels, scores=None, roles=None):

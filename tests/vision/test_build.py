@@ -7,9 +7,9 @@ import policrf as pc
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.build import box_members, pairwise, to_instance
-from policrf.vision.energy import Energy
-from policrf.vision.features import node_features
-from vision.builders import LABELS, record
+from policrf.vision.energy_weights import Energy
+from policrf.vision.node_features import node_features
+from tests.vision.builders import LABELS, record
 
 RECORD = record(0)
 

@@ -3,14 +3,14 @@ import pytest
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import Detections
-from policrf.vision.energy import Energy
-from policrf.vision.hypercolumns import Reduction
+from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_image, read_mask
+from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import Pipeline
-from policrf.vision.project import project
 from policrf.vision.record import ARRAYS
 from policrf.vision.segment import Segmenter
-from vision.builders import LABELS, detections, recipe, scene, truth, write_onnx
+from policrf.vision.superpixels.project import project
+from tests.vision.builders import LABELS, detections, recipe, scene, truth, write_onnx
 
 
 def uniform(height, width):

@@ -10,10 +10,10 @@ from policrf.datasets.mots import Mots
 from policrf.datasets.voc import Voc
 from policrf.errors import InvalidOption
 from policrf.vision.classes import VOC_LABELS
-from policrf.vision.detectors import ClassRoles, Detector, detector_names
-from policrf.vision.energy import Energy
+from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_image
-from policrf.vision.nets import NetOptions, SegmentationNet
+from policrf.vision.nets.detectors import ClassRoles, Detector, detector_names
+from policrf.vision.nets.segmentation_net import NetOptions, SegmentationNet
 from policrf.vision.segment import Segmenter
 from policrf.vision.unaries import pixel_distribution
 

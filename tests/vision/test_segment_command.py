@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from policrf.cli import main
-from policrf.vision.energy import Energy
+from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_mask
-from vision.builders import LABELS, prepare_arguments, write_onnx, write_scene_folder
+from tests.vision.builders import LABELS, prepare_arguments, write_onnx, write_scene_folder
 
 
 def call(arguments):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from policrf.errors import InvalidFile
-from policrf.vision.grids import Grid
+from policrf.vision.nets.grids import Grid
 from policrf.vision.unaries import (
     checked_scores,
     merge_classes,

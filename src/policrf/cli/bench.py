@@ -99,7 +99,7 @@ def run(config: Energy | Solvers | RunTime) -> None:
 
 
 def _energy(config: Energy) -> list[Table]:
-    from policrf.evaluate.bench_energy import bench_energy
+    from policrf.bench.energy_core import bench_energy
     from policrf.evaluate.report import write_tables
 
     tables = [bench_energy(n_nodes=config.nodes)]
@@ -109,9 +109,9 @@ def _energy(config: Energy) -> list[Table]:
 
 
 def _solvers(config: Solvers) -> list[Table]:
+    from policrf.bench.solver_grid import ENTRIES, Grid, count_tasks, run_grid, tabulate
     from policrf.cli.progress import progress_bar
     from policrf.errors import UnknownName
-    from policrf.evaluate.bench_solvers import ENTRIES, Grid, count_tasks, run_grid, tabulate
     from policrf.evaluate.report import write_tables
 
     for row in config.solvers:
@@ -133,10 +133,10 @@ def _solvers(config: Solvers) -> list[Table]:
 
 
 def _runtime(config: RunTime) -> list[Table]:
+    from policrf.bench import runtime
+    from policrf.bench.runtime_bars import KINDS, bars
     from policrf.cli.progress import progress_bar
-    from policrf.evaluate import runtime
     from policrf.evaluate.report import Table, write_tables
-    from policrf.evaluate.runtime_bars import KINDS, bars
 
     preset = config.preset
     plan = runtime.Runtime(

@@ -13,8 +13,8 @@ import tyro
 from policrf.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from policrf.learn.calibrate import Calibration
-    from policrf.vision.figures import Heat
+    from policrf.plots.figures import Heat
+    from policrf.vision.calibrate import Calibration
 
 # The weights that each stage varies; the first two are the axes of its picture.
 _AXES = {
@@ -55,8 +55,8 @@ def run(config: Config) -> None:
     """Calibrate, write the energy with tables and a picture, print the best of every stage."""
     from policrf.cli.progress import progress_bar
     from policrf.datasets.store import Prepared
-    from policrf.learn.calibrate import calibrate, stages
     from policrf.solvers import SOLVERS
+    from policrf.vision.calibrate import calibrate, stages
 
     SOLVERS.get(config.solver)
     if not config.out.parent.is_dir():
@@ -79,7 +79,7 @@ def run(config: Config) -> None:
 
 def _write(config: Config, found: Calibration) -> None:
     from policrf.crf.io.files import atomic_write
-    from policrf.vision.figures import heat_figure
+    from policrf.plots.figures import heat_figure
 
     about = {
         "prepared": config.prepared.name,
@@ -138,7 +138,7 @@ def _heat(found: Calibration, stage: str, row: str, column: str) -> Heat:
     """The best score of a stage for every pair of two weights."""
     import numpy as np
 
-    from policrf.vision.figures import Heat
+    from policrf.plots.figures import Heat
 
     scores: dict[tuple[Any, Any], float] = {}
     for trial in found.trials:

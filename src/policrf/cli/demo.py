@@ -33,12 +33,12 @@ class Config:
 
 def run(config: Config) -> None:
     """Train, solve, print the table, write the page."""
+    from policrf.bench import demo
     from policrf.cli.progress import progress_bar
-    from policrf.crf.synthetic import make_scene
     from policrf.errors import InvalidOption
-    from policrf.evaluate import demo
     from policrf.evaluate.report import write_tables
-    from policrf.plots.demo_page import write_demo_page
+    from policrf.explore.demo_page import write_demo_page
+    from policrf.scenes import make_scene
 
     if config.scenes < 1:
         raise InvalidOption(f"--scenes is {config.scenes}; it must be at least 1")

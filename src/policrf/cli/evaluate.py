@@ -56,9 +56,9 @@ def run(config: Config) -> None:
     """Evaluate, write the tables if asked, and print the summary."""
     from policrf.cli.progress import progress_bar
     from policrf.datasets.instances import load_instances
-    from policrf.evaluate.metrics import Grid
     from policrf.evaluate.runner import REFERENCES, evaluate
-    from policrf.evaluate.tables import summary_markdown, write_summary
+    from policrf.evaluate.summary import Grid
+    from policrf.evaluate.summary_tables import summary_markdown, write_summary
 
     if len(config.compare) % 2:
         raise InvalidOption("--compare takes pairs of solvers: first second first second …")

@@ -136,7 +136,7 @@ def _plan(config: Config) -> Plan:
     from policrf.datasets.inputs import Inputs
     from policrf.datasets.prepare import Plan
     from policrf.datasets.trackrcnn import TrackRcnn
-    from policrf.vision.coco import CocoDetections
+    from policrf.vision.nets.coco import CocoDetections
 
     if config.net is None and config.scores is None and config.trackrcnn is None:
         raise InvalidOption("class scores must come from --net, --scores or --trackrcnn")
@@ -176,7 +176,7 @@ def _dataset(config: Config) -> Dataset:
 
 def _recipe(config: Config, dataset: Dataset) -> Recipe:
     from policrf.vision.classes import VOC_LABELS, read_class_map, read_names
-    from policrf.vision.detectors import detector_names
+    from policrf.vision.nets.detectors import detector_names
     from policrf.vision.recipe import Recipe, file_digest
 
     net_classes = dataset.labels

@@ -220,9 +220,9 @@ _LIMITS = ("rounds", "seconds", "resume", "json", "out")
 
 def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
     """Train, showing progress; everything of note is in the folder."""
+    from policrf.datasets.sources import load_source
     from policrf.learn.loop import Schedule
     from policrf.learn.mcts import train_mcts
-    from policrf.learn.sources import load_source
     from policrf.learn.train import train_dqn, train_evolve, train_supervised
     from policrf.policy.checkpoint import load_policy
 

@@ -9,8 +9,8 @@ from typing import Any
 from policrf.datasets.base import Dataset, Sample
 from policrf.datasets.trackrcnn import TrackRcnn
 from policrf.errors import InvalidFile
-from policrf.vision.coco import CocoDetections
 from policrf.vision.images import read_image
+from policrf.vision.nets.coco import CocoDetections
 from policrf.vision.recipe import Recipe
 from policrf.vision.unaries import read_scores
 

@@ -10,7 +10,7 @@ from policrf.crf.instance import Instance
 from policrf.crf.selection import parse_potentials
 from policrf.datasets.store import Prepared
 from policrf.vision.build import to_instance
-from policrf.vision.energy import Energy
+from policrf.vision.energy_weights import Energy
 from policrf.vision.record import Record
 
 

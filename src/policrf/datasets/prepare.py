@@ -28,7 +28,7 @@ from policrf.datasets.store import (
 )
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption, PolicrfError
-from policrf.vision.hypercolumns import Reduction
+from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.recipe import Recipe, library_versions
 from policrf.vision.record import Record

@@ -18,11 +18,11 @@ from typing import IO, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.datasets.confusion import node_confusion, pixel_confusion
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
+from policrf.metrics import node_confusion, pixel_confusion
 from policrf.policy.checkpoint import list_policies, load_policy
 from policrf.policy.policy import Policy
 from policrf.solvers import SOLVERS, solve

@@ -34,7 +34,7 @@ from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
 from policrf.policy.engine import Engine
 from policrf.policy.net import COST_MODE, Net
-from policrf.policy.spec import INPUTS
+from policrf.policy.network import INPUTS
 from policrf.policy.step import step
 from policrf.policy.work import Work
 

@@ -36,8 +36,8 @@ from policrf.learn.targets import (
 )
 from policrf.mdp.rewards import reward_column
 from policrf.policy.engine import Engine
+from policrf.policy.network import INPUTS, Spec, Weights
 from policrf.policy.policy import Policy
-from policrf.policy.spec import INPUTS, Spec, Weights
 
 
 class Played(NamedTuple):
@@ -135,7 +135,7 @@ class DQNLearner:
             advantages = rollout_advantages(engine, trail, steps, config.tried)
         if self.best is None:
             return Played(instance, trail, None, 0.0, steps, advantages)
-        from policrf.solvers.refine import refine_labels
+        from policrf.solvers.moves.refine import refine_labels
 
         crf = self.corpus.instances[instance].crf
         refined = refine_labels(crf, engine.labels)

@@ -22,9 +22,9 @@ from policrf.crf.checks import FloatArray
 from policrf.errors import InvalidOption
 from policrf.learn.corpus import Corpus
 from policrf.policy.engine import Engine
+from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec, Weights
-from policrf.solvers.refine import refine_labels
+from policrf.solvers.moves.refine import refine_labels
 
 ENERGIES = ("refined", "greedy")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from policrf.learn.corpus import Neighbourhoods
-from policrf.policy.spec import Spec, Weights
+from policrf.policy.network import Spec, Weights
 
 Parameters = dict[str, Tensor]
 

@@ -45,8 +45,8 @@ from policrf.learn.tree_targets import (
 )
 from policrf.mdp.completion import Completion
 from policrf.mdp.rewards import reward_column
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec
 from policrf.search.search import SearchOptions
 
 

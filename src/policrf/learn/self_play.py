@@ -66,7 +66,7 @@ def play_game(
     labels = search.engine.labels
     refined, refined_energy = None, float("inf")
     if refine:
-        from policrf.solvers.refine import refine_labels
+        from policrf.solvers.moves.refine import refine_labels
 
         refined = refine_labels(crf, labels)
         refined_energy = crf.energy(refined)

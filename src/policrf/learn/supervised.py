@@ -19,8 +19,8 @@ import torch
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import parameters, scores, weights_of
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec
 
 
 @dataclass(frozen=True)

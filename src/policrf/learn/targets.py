@@ -23,7 +23,7 @@ from policrf.crf.checks import FloatArray, IntArray
 from policrf.learn.acting import Trail
 from policrf.learn.corpus import Corpus
 from policrf.learn.replay import Steps, returns, states_before
-from policrf.policy.spec import INPUTS
+from policrf.policy.network import INPUTS
 
 TARGETS = ("reward", "hindsight", "advantage")
 BACKUPS = ("all", "taken")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from policrf.crf.instance import Instance
+from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner
@@ -23,10 +24,9 @@ from policrf.learn.dqn_options import DQN
 from policrf.learn.evolve import Evolve, EvolveLearner
 from policrf.learn.loop import Report, Schedule, run_loop
 from policrf.learn.pools import Pooled
-from policrf.learn.sources import split
 from policrf.learn.supervised import Supervised, SupervisedLearner
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 40
 

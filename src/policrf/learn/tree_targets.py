@@ -35,7 +35,7 @@ from policrf.mdp.completion import Completion, complete, new_completion
 from policrf.mdp.rewards import SIGN
 from policrf.mdp.state import default_labels
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
-from policrf.policy.spec import COSTS, INPUTS, Spec
+from policrf.policy.network import COSTS, INPUTS, Spec
 
 TARGETS = ("visits", "improved", "hindsight")
 

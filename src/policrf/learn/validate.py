@@ -11,10 +11,10 @@ import numpy as np
 
 from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
-from policrf.datasets.confusion import mean_iou, node_confusion, pixel_confusion
+from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
-from policrf.solvers.refine import refine_labels
+from policrf.solvers.moves.refine import refine_labels
 
 
 @dataclass(frozen=True)

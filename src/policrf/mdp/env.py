@@ -100,7 +100,7 @@ class LabelEnv(gymnasium.Env[Any, Any]):
 
 def _same_size(instance: Instance | Sequence[Instance] | None) -> list[Instance]:
     if instance is None:
-        from policrf.crf.synthetic import make_scene
+        from policrf.scenes import make_scene
 
         return [make_scene(50, "A", seed=seed) for seed in range(8)]
     instances = [instance] if isinstance(instance, Instance) else list(instance)

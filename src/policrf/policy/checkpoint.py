@@ -18,8 +18,8 @@ import numpy as np
 
 from policrf._version import __version__
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
+from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec, Weights
 
 FORMAT, SCHEMA = "policrf-policy", 1
 _LARGEST_HEADER = 10_000_000

@@ -32,7 +32,7 @@ from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
 from policrf.mdp.graph import Float32Array
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
-from policrf.policy.spec import (
+from policrf.policy.network import (
     AGREE_INPUT,
     DEFAULT_INPUT,
     MARGIN_INPUT,

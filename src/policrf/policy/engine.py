@@ -30,9 +30,9 @@ from policrf.policy import episode, step
 from policrf.policy.conditional import completion_of
 from policrf.policy.layers import fill_base
 from policrf.policy.net import Net, build_net
+from policrf.policy.network import Weights
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
-from policrf.policy.spec import Weights
 from policrf.policy.work import TRACKING, Work, new_work
 
 SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds

@@ -13,7 +13,7 @@ import numpy as np
 from policrf.crf.checks import IntArray
 from policrf.mdp.graph import Float32Array
 from policrf.policy.lanes import padded
-from policrf.policy.spec import COSTS, INPUTS, KINDS, Spec, Weights
+from policrf.policy.network import COSTS, INPUTS, KINDS, Spec, Weights
 
 PAPER, RESIDUAL = KINDS.index("paper"), KINDS.index("residual")
 PARTIAL, COMPLETED, RELAXED, EXPECTED = range(len(COSTS))

@@ -1,122 +1,154 @@
-"""The policy as a torch module, for learning: full forward passes over batches of graphs.
+"""What a policy is, apart from its numbers: kind, sizes, names, and the tensors they imply.
 
-    μ_i^(k+1) = ReLU(θ1^(k) h_i + θ2^(k) ỹ_i + θ3^(k) b_i + θ4^(k) Σ_j w(i, j) μ_j^(k)),   μ^(0) = 0
-    π_i = θ5 μ_i^(K)                                                   (section "Policy Function")
+Two kinds, both scoring every label of every unlabeled node:
 
-and the residual kind's correction of the margins (`spec.py`). The parameters have the names and
-shapes of the policy's tensors, so a module and a `Policy` turn into each other. Graphs of different
-sizes share a batch as one edge list (`batch.py`): no padding, and a batch gives what its graphs
-give one by one.
+paper     the paper's graph embedding network, exactly: θ1 … θ5, K rounds, μ^(0) = 0, ReLU.
+residual  a learned correction of the current conditional costs c_i(l). With the margin
+          m_i(l) = min_{k ≠ l} c_i(k) − c_i(l), what label l has over the best of the others,
+
+              score_i(l) = s · φ(m_i(l)) + θ5 μ_i + v · ReLU(A x_i(l) + B μ_i + c)
+
+          θ5 and v start at zero, so that untrained it is highest confidence first: label the node
+          whose best label leads by most, given the costs it looks at. x_i(l) tells of label l at
+          node i: φ(m), whether it is the default label, and how far the cliques that want it are
+          filled (`INPUTS`). μ is the paper's embedding with a bias in every layer. φ(m) is
+          m / (1 + |m|) with `squash`, else m.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
 
-from policrf.policy.batch import Batch
-from policrf.policy.policy import Policy
-from policrf.policy.spec import Spec, Weights
+from policrf.errors import InvalidOption
+
+KINDS = ("paper", "residual")
+COSTS = ("partial", "completed", "relaxed", "expected")
+INPUTS = (
+    "margin",
+    "default",
+    "agree",
+    "agree_labeled",
+    "agree_matched",
+    "support",
+    "support_matched",
+    "support_missed",
+)
+N_INPUTS = len(INPUTS)
+MARGIN_INPUT, DEFAULT_INPUT = INPUTS.index("margin"), INPUTS.index("default")
+AGREE_INPUT, SUPPORT_INPUT = INPUTS.index("agree"), INPUTS.index("support")
+
+Weights = dict[str, NDArray[np.float32]]
 
 
-class PolicyNetwork(nn.Module):
-    """Scores `[n, L]` of every label of every node of a batch.
+@dataclass(frozen=True)
+class Spec:
+    """Kind, sizes and names of a policy; with the weights, all that is needed to use it."""
 
-    Parameters
-    ----------
-    spec: kind and sizes.
-    weights: initial tensors; those of `spec.initial_weights(seed)` if not given.
-    """
+    n_labels: int
+    n_features: int
+    kind: str = "residual"
+    """"paper" or "residual"."""
+    rounds: int = 3
+    """K, rounds of message passing."""
+    width: int = 32
+    """p, size of a node's embedding."""
+    head_width: int = 16
+    """Hidden units of the residual kind's correction."""
+    costs: str = "expected"
+    """Conditional costs of the residual kind (`policy.conditional`): given the nodes labeled so far
+    ("partial"), those and the default labels of the others ("completed"), these with quotas as
+    hinges ("relaxed"), or with neighbours not labeled yet as foreseen ("expected")."""
+    foresight: int = 10
+    """Sweeps of mean field behind what expected costs take unlabeled nodes to become; 0: their
+    unaries alone."""
+    quota_limit: float = 1.0
+    """Expected costs leave out quotas whose cheapest members cost more than so many times the
+    penalty; 0: none."""
+    squash: bool = True
+    """Whether the residual kind's margins are squashed to (−1, 1)."""
+    label_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
 
-    theta1: Tensor
-    theta2: Tensor
-    theta3: Tensor
-    theta4: Tensor
-    theta5: Tensor
-    bias: Tensor  # this and what follows: residual kind only
-    scale: Tensor
-    head_inputs: Tensor
-    head_embedding: Tensor
-    head_bias: Tensor
-    head_out: Tensor
+    def __post_init__(self) -> None:
+        for name, value, known in (("kind", self.kind, KINDS), ("costs", self.costs, COSTS)):
+            if value not in known:
+                raise InvalidOption(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        for name in ("n_labels", "n_features", "rounds", "width", "head_width"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf:
+            raise InvalidOption("foresight and quota_limit must be 0 or more")
+        for names, size, what in (
+            (self.label_names, self.n_labels, "label_names"),
+            (self.feature_names, self.n_features, "feature_names"),
+        ):
+            if names and len(names) != size:
+                raise InvalidOption(f"{what} has {len(names)} names for {size} columns")
 
-    def __init__(self, spec: Spec, weights: Weights | None = None, *, seed: int = 0) -> None:
-        super().__init__()
-        self.spec = spec
-        given = spec.initial_weights(seed) if weights is None else spec.checked(weights)
-        for name, array in given.items():
-            self.register_parameter(name, nn.Parameter(torch.from_numpy(array.copy())))
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The tensors of this policy. θ4 of the first round would multiply 0: there is none."""
+        rounds, width, labels, features = self.rounds, self.width, self.n_labels, self.n_features
+        shapes: dict[str, tuple[int, ...]] = {
+            "theta1": (rounds, width),
+            "theta2": (rounds, width, labels),
+            "theta3": (rounds, width, features),
+            "theta4": (rounds - 1, width, width),
+            "theta5": (labels, width),
+        }
+        if self.kind == "residual":
+            hidden = self.head_width
+            shapes |= {
+                "bias": (rounds, width),
+                "scale": (1,),
+                "head_inputs": (hidden, len(INPUTS)),
+                "head_embedding": (hidden, width),
+                "head_bias": (hidden,),
+                "head_out": (hidden,),
+            }
+        return shapes
+
+    def initial_weights(self, seed: int = 0) -> Weights:
+        """Random weights of variance 1 / inputs; the residual kind's correction starts at zero."""
+        generator = np.random.default_rng(seed)
+        weights = {}
+        for name, shape in self.shapes().items():
+            inputs = 1 if name in ("theta1", "theta2") else shape[-1]
+            weights[name] = (generator.normal(size=shape) / np.sqrt(inputs)).astype(np.float32)
+        if self.kind == "residual":
+            for name in ("theta5", "bias", "head_bias", "head_out"):
+                weights[name][...] = 0.0
+            weights["scale"][...] = 1.0
+        return weights
+
+    def checked(self, weights: dict[str, Any]) -> Weights:
+        """The weights as finite float32 of the right names and shapes."""
+        shapes = self.shapes()
+        if set(weights) != set(shapes):
+            missing, extra = sorted(set(shapes) - set(weights)), sorted(set(weights) - set(shapes))
+            raise InvalidOption(
+                f"weights of a {self.kind} policy: missing {missing}, unknown {extra}"
+            )
+        checked = {name: np.array(weights[name], np.float32, order="C") for name in shapes}
+        for name, array in checked.items():
+            if array.shape != shapes[name]:
+                raise InvalidOption(f"{name} has shape {array.shape}, it must be {shapes[name]}")
+            if not np.isfinite(array).all():
+                raise InvalidOption(f"{name} holds numbers that are not finite")
+        return checked
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as values that JSON can hold."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
     @staticmethod
-    def from_policy(policy: Policy) -> PolicyNetwork:
-        """The module with the policy's weights."""
-        return PolicyNetwork(policy.spec, policy.weights)
-
-    def weights(self) -> Weights:
-        """The parameters as the arrays a `Policy` and an `Engine` take."""
-        return {
-            name: parameter.detach().to("cpu", torch.float32).numpy().copy()
-            for name, parameter in self.named_parameters()
-        }
-
-    def to_policy(self, name: str = "policy", **described: Any) -> Policy:
-        """A policy with the present weights; `described`: energy, features, training."""
-        return Policy(self.spec, self.weights(), name, **described)
-
-    def embed(self, batch: Batch) -> Tensor:
-        """μ^(K) of every node, `[n, p]`."""
-        features = self._tensor(batch.features)
-        source, target = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
-        weight = self._tensor(batch.edge_weights)[:, None]
-        labels = torch.from_numpy(batch.labels)
-        labeled = (labels >= 0).to(features.dtype)[:, None]
-        embedding = features.new_zeros(())
-        for k in range(self.spec.rounds):
-            # Rows of [θ1 + θ2 ỹ] for labeled nodes, nothing for the others.
-            own = (self.theta1[k] + self.theta2[k].T)[labels.clamp(min=0)]
-            total = own * labeled + features @ self.theta3[k].T
-            if self.spec.kind == "residual":
-                total = total + self.bias[k]
-            if k > 0:
-                message = embedding @ self.theta4[k - 1].T
-                total = total.index_add(0, target, weight * message[source])
-            embedding = torch.relu(total)
-        return embedding
-
-    def forward(self, batch: Batch) -> Tensor:
-        """π `[n, L]`; only entries of `batch.allowed` are actions."""
-        embedding = self.embed(batch)
-        scores = embedding @ self.theta5.T
-        if self.spec.kind == "residual":
-            margins, inputs = self._tensor(batch.margins), self._tensor(batch.inputs)
-            base = margins / (1 + margins.abs()) if self.spec.squash else margins
-            hidden = inputs @ self.head_inputs.T + (
-                embedding @ self.head_embedding.T + self.head_bias
-            ).unsqueeze(1)
-            scores = self.scale * base + scores + torch.relu(hidden) @ self.head_out
-        return scores
-
-    def _tensor(self, array: Any) -> Tensor:
-        return torch.from_numpy(array).to(self.theta5.dtype)
-
-
-def mask_scores(scores: Tensor, batch: Batch) -> Tensor:
-    """The scores with −inf at everything that is not an action."""
-    return scores.masked_fill(~torch.from_numpy(batch.allowed), float("-inf"))
-
-
-def best_actions(scores: Tensor, batch: Batch) -> Tensor:
-    """The best (node, label) of every graph of the batch, `[G, 2]`, nodes counted within it.
-
-    Among equal scores the lowest node wins, then the lowest label, as in the engine.
-    """
-    masked = mask_scores(scores, batch)
-    rows = []
-    for first, last in zip(
-        batch.graph_ptr[:-1].tolist(), batch.graph_ptr[1:].tolist(), strict=True
-    ):
-        rows.append(torch.argmax(masked[first:last].reshape(-1)))
-    flat = torch.stack(rows)
-    return torch.stack([flat // scores.shape[1], flat % scores.shape[1]], dim=1)
+    def from_dict(fields: dict[str, Any]) -> Spec:
+        """What `as_dict` wrote."""
+        # Policies from before these two fields look at the unaries and pursue every quota.
+        values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0} | fields
+        for name in ("label_names", "feature_names"):
+            values[name] = tuple(fields.get(name, ()))
+        return Spec(**values)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidOption, PolicyMismatch
-from policrf.policy.spec import Spec, Weights
+from policrf.policy.network import Spec, Weights
 
 if TYPE_CHECKING:
     from policrf.policy.net import Net
@@ -80,12 +80,12 @@ class Policy:
         refine: end with local search (`solvers.refine`), by the moves that pay after a policy.
         options: of the search (`search.search.SearchOptions`): depth, leaf, reward, …
         """
-        from policrf.solvers.policy import label_greedily
+        from policrf.policy.solver import label_greedily
 
         if search:
             if persistent or refine:
                 raise InvalidOption(f"{self.name}: persistent and refine go without search")
-            from policrf.solvers.tree_search import label_by_search, search_options
+            from policrf.search.solver import label_by_search, search_options
 
             found = search_options(self.name, simulations=search, **options)
             label_by_search(run, self, found)

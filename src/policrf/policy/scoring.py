@@ -31,7 +31,7 @@ from policrf.policy.net import (
     WIDTH,
     Net,
 )
-from policrf.policy.spec import MARGIN_INPUT, N_INPUTS
+from policrf.policy.network import MARGIN_INPUT, N_INPUTS
 from policrf.policy.work import Work
 
 

@@ -18,8 +18,8 @@ from policrf.mdp.random import new_generator, uniform
 from policrf.mdp.rewards import reward_column
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
-from policrf.search import mcts
-from policrf.search.selection import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS, halving_schedule
+from policrf.search import simulate
+from policrf.search.select_action import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS, halving_schedule
 from policrf.search.tree import Tree, new_tree, start_tree
 from policrf.search.walk import (
     BEST_ENERGY,
@@ -158,12 +158,12 @@ class TreeSearch:
             raise InvalidLabeling("every node is labeled: there is nothing to search for")
         at_once = max(1, WORK_A_CALL // self._steps_a_simulation())
         for start in range(0, goal, at_once):
-            self._run(min(at_once, goal - start), goal, mcts.NONE, 1)
+            self._run(min(at_once, goal - start), goal, simulate.NONE, 1)
 
     def tree_policy(self) -> tuple[IntArray, FloatArray]:
         """π_MCTS at the root: actions `[k, 2]` (node, label) and their probabilities `[k]`."""
         out = np.zeros(self.tree.taken.shape[1])
-        count = mcts.tree_policy(self._search, out)
+        count = simulate.tree_policy(self._search, out)
         return self.tree.action[0, :count].copy(), out[:count]
 
     def root_values(self) -> FloatArray:
@@ -177,7 +177,7 @@ class TreeSearch:
 
         Gumbel selection draws by its noise already.
         """
-        edge = mcts.BEST
+        edge = simulate.BEST
         if draw and self.options.root == "puct":
             _, policy = self.tree_policy()
             drawn = uniform(self._search.generator) * policy.sum()
@@ -194,15 +194,15 @@ class TreeSearch:
             self.commit()
             return
         count = min(most, self.remaining, max(1, WORK_A_CALL // each))
-        self._run(simulations, simulations, mcts.BEST, count)
+        self._run(simulations, simulations, simulate.BEST, count)
 
     def _run(self, count: int, goal: int, edge: int, decisions: int) -> None:
-        mcts.run(
+        simulate.run(
             *self.engine.parts, self._search, count, goal, edge, self.order, self.labels,
             self.done, self.done + decisions,
         )  # fmt: skip
         raise_if_failed()
-        if edge != mcts.NONE:
+        if edge != simulate.NONE:
             self.done += decisions
 
     def _steps_a_simulation(self) -> int:

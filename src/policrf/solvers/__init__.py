@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 SOLVERS = Registry(
     "solver",
     {
-        "alpha_expansion": "policrf.solvers.alpha_expansion:alpha_expansion",
-        "belief_propagation": "policrf.solvers.belief_propagation:belief_propagation",
-        "brute_force": "policrf.solvers.brute_force:brute_force",
-        "dual_decomposition": "policrf.solvers.dual_decomposition:dual_decomposition",
-        "exact": "policrf.solvers.exact:exact",
+        "alpha_expansion": "policrf.solvers.cuts.alpha_expansion:alpha_expansion",
+        "belief_propagation": "policrf.solvers.messages.belief_propagation:belief_propagation",
+        "brute_force": "policrf.solvers.proofs.brute_force:brute_force",
+        "dual_decomposition": "policrf.solvers.relaxations.dual_decomposition:dual_decomposition",
+        "exact": "policrf.solvers.proofs.exact:exact",
         "highest_confidence_first": (
-            "policrf.solvers.highest_confidence_first:highest_confidence_first"
+            "policrf.solvers.moves.highest_confidence_first:highest_confidence_first"
         ),
-        "icm": "policrf.solvers.icm:icm",
-        "lazy_flipper": "policrf.solvers.lazy_flipper:lazy_flipper",
-        "mean_field": "policrf.solvers.mean_field:mean_field",
-        "policy": "policrf.solvers.policy:policy",
-        "refine": "policrf.solvers.refine:refine",
-        "tree_reweighted": "policrf.solvers.tree_reweighted:tree_reweighted",
-        "tree_search": "policrf.solvers.tree_search:tree_search",
-        "unary": "policrf.solvers.unary:unary",
+        "icm": "policrf.solvers.moves.icm:icm",
+        "lazy_flipper": "policrf.solvers.moves.lazy_flipper:lazy_flipper",
+        "mean_field": "policrf.solvers.relaxations.mean_field:mean_field",
+        "policy": "policrf.policy.solver:policy",
+        "refine": "policrf.solvers.moves.refine:refine",
+        "tree_reweighted": "policrf.solvers.messages.tree_reweighted:tree_reweighted",
+        "tree_search": "policrf.search.solver:tree_search",
+        "unary": "policrf.solvers.moves.unary_argmin:unary",
     },
 )
 

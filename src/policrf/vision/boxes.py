@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from policrf.vision.classes import NO_LABEL
 from policrf.vision.images import Pixels
 from policrf.vision.opencv import grabcut, resize, suppress
-from policrf.vision.superpixels import Segments
+from policrf.vision.superpixels.slic import Segments
 
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]

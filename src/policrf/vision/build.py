@@ -12,8 +12,8 @@ from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
 from policrf.crf.selection import parse_potentials
-from policrf.vision.energy import Energy
-from policrf.vision.features import Members, edge_weights, node_features
+from policrf.vision.energy_weights import Energy
+from policrf.vision.node_features import Members, edge_weights, node_features
 from policrf.vision.record import Record
 
 IntArray = NDArray[np.int64]

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.adjacency import adjacency
 from policrf.vision.boxes import (
     Detections,
     box_distribution,
@@ -23,16 +22,17 @@ from policrf.vision.boxes import (
     support_labels,
 )
 from policrf.vision.classes import match_classes
-from policrf.vision.detectors import ClassRoles, Detector
-from policrf.vision.grids import Grid
-from policrf.vision.hypercolumns import Reduction, edge_products, hypercolumns
 from policrf.vision.images import Pixels
-from policrf.vision.nets import SegmentationNet
+from policrf.vision.nets.detectors import ClassRoles, Detector
+from policrf.vision.nets.grids import Grid
+from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
+from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.opencv import resize, to_lab
-from policrf.vision.project import enlarged
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record, sparse_counts
-from policrf.vision.superpixels import Segments, superpixels
+from policrf.vision.superpixels.adjacency import adjacency
+from policrf.vision.superpixels.project import enlarged
+from policrf.vision.superpixels.slic import Segments, superpixels
 from policrf.vision.unaries import (
     merge_classes,
     node_distribution,

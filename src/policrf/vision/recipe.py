@@ -13,7 +13,7 @@ from typing import Any
 from policrf._version import __version__
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import SupportRule
-from policrf.vision.nets import Fit, NetOptions
+from policrf.vision.nets.segmentation_net import Fit, NetOptions
 from policrf.vision.unaries import ScoreKind
 
 SCHEMA = 1

@@ -25,13 +25,13 @@ from policrf.types import Solution
 from policrf.vision.boxes import Detections
 from policrf.vision.build import box_members, to_instance
 from policrf.vision.classes import VOC_LABELS
-from policrf.vision.detectors import detector_names
-from policrf.vision.energy import Energy
-from policrf.vision.hypercolumns import Reduction
+from policrf.vision.energy_weights import Energy
 from policrf.vision.images import Pixels, overlay, read_image, write_image, write_labels
+from policrf.vision.nets.detectors import detector_names
+from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import Pipeline, View
-from policrf.vision.project import enlarged, project
 from policrf.vision.recipe import Recipe
+from policrf.vision.superpixels.project import enlarged, project
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Segmentation:
 
     def figure(self, path: str | Path) -> None:
         """Image, unaries, boxes with foreground, result and truth, side by side."""
-        from policrf.vision.figures import segmentation_figure
+        from policrf.plots.figures import segmentation_figure
 
         record = self.view.record
         segmentation_figure(

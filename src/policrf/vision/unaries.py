@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.vision.grids import Grid
-from policrf.vision.superpixels import Segments
+from policrf.vision.nets.grids import Grid
+from policrf.vision.superpixels.slic import Segments
 
 Float32Array = NDArray[np.float32]
 ScoreKind = Literal["logits", "probabilities"]

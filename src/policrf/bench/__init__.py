@@ -1,0 +1,1 @@
+"""The benchmarks behind the tables of the docs, and the demo."""

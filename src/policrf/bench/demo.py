@@ -1,0 +1,162 @@
+"""The demo: a policy trained on scenes that come with the package, held against the solvers."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from policrf.crf.checks import IntArray
+from policrf.crf.instance import Instance
+from policrf.evaluate.report import Table
+from policrf.metrics import mean_iou, node_confusion
+from policrf.scenes import PRESETS, make_scene
+from policrf.solvers import solve
+
+if TYPE_CHECKING:
+    from policrf.policy.policy import Policy
+
+SOLVERS = (
+    "unary",
+    "icm",
+    "highest_confidence_first",
+    "mean_field",
+    "belief_propagation",
+    "tree_reweighted",
+    "dual_decomposition",
+    "lazy_flipper",
+    "alpha_expansion",
+    "exact",
+)
+POLICY, REFINED = "policy", "policy + refine"
+REGIME = "B"
+# Seeds of training scenes, of scenes to report on, and of the picture: never the same scene.
+TRAINING_SEEDS, TEST_SEEDS, PICTURE_SEED = 1_000_000, 10_000, 20_000
+TRAINING_SCENES, ROUNDS = 1500, 40
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One solver on one scene."""
+
+    labels: IntArray
+    energy: float
+    optimal: bool
+    seconds: float
+
+
+@dataclass
+class Demo:
+    """All scenes and what every solver made of them."""
+
+    scenes: list[Instance]
+    results: dict[str, list[Scored]] = field(default_factory=dict)
+
+    def reference(self, scene: int) -> float:
+        """The lowest energy that any solver found for a scene."""
+        return min(row[scene].energy for row in self.results.values())
+
+    @property
+    def proven(self) -> int:
+        """Scenes whose reference is a proven optimum."""
+        return sum(
+            any(row[k].optimal for row in self.results.values()) for k in range(len(self.scenes))
+        )
+
+    def gap(self, name: str) -> float:
+        """Mean gap in % to the lowest energy found."""
+        pairs = [(scored.energy, self.reference(k)) for k, scored in enumerate(self.results[name])]
+        return float(np.mean([100 * (energy - best) / abs(best) for energy, best in pairs]))
+
+    def iou(self, name: str) -> float:
+        """Mean IoU over the classes in %, of all scenes together."""
+        confusion = sum(
+            node_confusion(_truth(scene), scored.labels)
+            for scene, scored in zip(self.scenes, self.results[name], strict=True)
+        )
+        return 100 * mean_iou(np.asarray(confusion))
+
+    def table(self) -> Table:
+        """Mean energy, gap, IoU and time of every solver."""
+        rows = []
+        for name, row in self.results.items():
+            energy = float(np.mean([s.energy for s in row]))
+            milliseconds = 1e3 * float(np.median([s.seconds for s in row]))
+            rows.append((name, energy, self.gap(name), self.iou(name), milliseconds))
+        count, size = len(self.scenes), self.scenes[0].crf.n_nodes
+        title = f"{count} scenes of {size} nodes, 21 labels, U+P+HOP1+HOP2 (regime {REGIME})"
+        note = f"gap: to the lowest energy found, proven optimal on {self.proven} of {count} scenes"
+        return Table(title, ("solver", "energy", "gap %", "IoU %", "median ms"), tuple(rows), note)
+
+
+def train_policy(
+    *, nodes: int, seconds: float, seed: int, report: Callable[[dict[str, Any]], None]
+) -> Policy | None:
+    """A policy of the paper's kind, learned from the energy alone; None where torch is missing."""
+    if seconds <= 0 or importlib.util.find_spec("torch") is None:
+        return None
+    from policrf.learn.train import train_dqn
+
+    scenes = [
+        make_scene(nodes, regime, seed=TRAINING_SEEDS + seed + k)
+        for k, regime in zip(range(TRAINING_SCENES), cycle(PRESETS), strict=False)
+    ]
+    return train_dqn(
+        scenes,
+        name=POLICY,
+        seed=seed,
+        report=report,
+        seconds=seconds,
+        rounds=ROUNDS,
+        decay_rounds=ROUNDS,
+        episodes=48,
+        capacity=100_000,
+        epsilon=0.7,
+        learning_rate=3e-3,
+        target="hindsight",
+        backup="all",
+        actors=2,
+    )
+
+
+def solve_scenes(
+    scenes: list[Instance],
+    policy: Policy | None,
+    *,
+    seconds: float,
+    seed: int,
+    progress: Callable[[str], None],
+) -> Demo:
+    """Every scene with every solver; kernels are warmed up before anything is timed."""
+    demo = Demo(scenes)
+    small = make_scene(30, REGIME, seed=seed)
+    for name in [*SOLVERS, *([POLICY, REFINED] if policy is not None else [])]:
+        _score(small, name, policy, seconds, seed)
+        demo.results[name] = []
+        for scene in demo.scenes:
+            demo.results[name].append(_score(scene, name, policy, seconds, seed))
+            progress(name)
+    return demo
+
+
+def _score(scene: Instance, name: str, policy: Policy | None, seconds: float, seed: int) -> Scored:
+    if name in (POLICY, REFINED):
+        assert policy is not None
+        solution = solve(scene, policy, seconds=seconds, seed=seed)
+        spent = solution.seconds
+        if name == REFINED:
+            solution = solve(scene, "refine", seconds=seconds, seed=seed, initial=solution.labels)
+            spent += solution.seconds
+    else:
+        solution = solve(scene, name, seconds=seconds, seed=seed)
+        spent = solution.seconds
+    return Scored(solution.labels, solution.energy, solution.optimal, spent)
+
+
+def _truth(scene: Instance) -> IntArray:
+    assert scene.truth is not None
+    return scene.truth

@@ -1,0 +1,224 @@
+"""`policrf bench solvers`: every solver on the same synthetic scenes, held against proven optima.
+
+All solves run one after the other in one process, so that times are comparable. Each result is
+appended to `results.jsonl` as it comes; a run that was killed goes on where it stopped. The gap of
+a labeling is (energy − reference) / |reference|, where the reference is the proven optimum, or,
+where `exact` ran out of its budget, the lowest energy that any solver found (marked "≥": the true
+gap may be larger by as much as the reference is above the bound).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policrf.bench.peers import PEERS, available_peers
+from policrf.crf.instance import Instance
+from policrf.errors import InvalidFile, UnsupportedPotential
+from policrf.evaluate.report import Table, as_json
+from policrf.scenes import make_scene
+from policrf.solvers import solve
+
+ENERGIES = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
+
+# Row of the tables -> solver and options.
+ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "unary": ("unary", {}),
+    "icm": ("icm", {}),
+    "highest_confidence_first": ("highest_confidence_first", {}),
+    "mean_field": ("mean_field", {}),
+    "belief_propagation": ("belief_propagation", {}),
+    "tree_reweighted (TRW-S)": ("tree_reweighted", {"schedule": "sequential"}),
+    "tree_reweighted (TRBP)": ("tree_reweighted", {"schedule": "parallel"}),
+    "dual_decomposition": ("dual_decomposition", {}),
+    "lazy_flipper": ("lazy_flipper", {}),
+    "alpha_expansion (repair)": ("alpha_expansion", {"hop2": "repair"}),
+    "alpha_expansion (lagrangian)": ("alpha_expansion", {"hop2": "lagrangian"}),
+    "refine": ("refine", {}),
+    "exact": ("exact", {}),
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What to measure."""
+
+    regimes: tuple[str, ...] = ("A", "B")
+    sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
+    energies: tuple[str, ...] = ENERGIES
+    seeds: int = 3
+    seconds: float = 60.0
+    exact_seconds: float = 60.0
+    exact_up_to: int = 2000
+    solvers: tuple[str, ...] = tuple(ENTRIES)
+    peers: bool = True
+
+
+Result = dict[str, Any]
+
+
+def run_grid(grid: Grid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
+    """All results of the grid; those already in `folder` are not measured again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "results.jsonl"
+    results = _resume(log, folder / "grid.json", grid)
+    done = {_key(result) for result in results}
+    tasks = [task for task in _tasks(grid) if _key(task) not in done]
+    _warm_up(grid)
+    with log.open("a") as file:
+        for task in tasks:
+            scene = _scene(task)
+            result = task | _measure(scene, task["row"], grid)
+            file.write(json.dumps(result) + "\n")
+            file.flush()
+            results.append(result)
+            progress(result)
+    return results
+
+
+def count_tasks(grid: Grid) -> int:
+    """How many solves the grid has."""
+    return sum(1 for _ in _tasks(grid))
+
+
+def _tasks(grid: Grid) -> Iterator[Result]:
+    peers = available_peers() if grid.peers else []
+    for n_nodes in grid.sizes:
+        for regime in grid.regimes:
+            for energy in grid.energies:
+                for seed in range(grid.seeds):
+                    for row in (*grid.solvers, *peers):
+                        if row == "exact" and n_nodes > grid.exact_up_to:
+                            continue
+                        if row in PEERS and energy != "u+p":
+                            continue
+                        if row.endswith("(lagrangian)") and "hop2" not in energy:
+                            continue
+                        yield {
+                            "n": n_nodes,
+                            "regime": regime,
+                            "energy": energy,
+                            "seed": seed,
+                            "row": row,
+                        }
+
+
+def _key(task: Result) -> tuple[Any, ...]:
+    return task["n"], task["regime"], task["energy"], task["seed"], task["row"]
+
+
+def _scene(task: Result) -> Instance:
+    return make_scene(
+        task["n"], task["regime"], seed=1000 + task["seed"], potentials=task["energy"]
+    )
+
+
+def _measure(scene: Instance, row: str, grid: Grid) -> Result:
+    truth = scene.true_labels
+    known = truth >= 0
+    if row in PEERS:
+        labels, seconds = PEERS[row](scene.crf)
+        bound, optimal, value = -np.inf, False, scene.crf.energy(labels)
+    else:
+        solver, options = ENTRIES[row]
+        budget = grid.exact_seconds if solver == "exact" else grid.seconds
+        try:
+            solution = solve(scene.crf, solver, seconds=budget, **options)
+        except UnsupportedPotential as refusal:
+            return {"refused": str(refusal)}
+        labels, seconds, value = solution.labels, solution.seconds, solution.energy
+        bound, optimal = solution.lower_bound, solution.optimal
+    return {
+        "value": value,
+        "bound": bound if np.isfinite(bound) else None,
+        "optimal": bool(optimal),
+        "seconds": seconds,
+        "accuracy": float((labels == truth)[known].mean()),
+    }
+
+
+def _warm_up(grid: Grid) -> None:
+    """Compile or load every kernel before anything is timed."""
+    for row in grid.solvers:
+        for energy in grid.energies:
+            small = make_scene(40, "A", seed=0, potentials=energy)
+            _measure(small, row, grid)
+    if grid.peers:
+        for peer in available_peers():
+            PEERS[peer](make_scene(40, "A", seed=0, potentials="u+p").crf)
+
+
+def _resume(log: Path, stamp: Path, grid: Grid) -> list[Result]:
+    # Rows and sizes may grow between runs; what changes a measurement may not.
+    wanted = {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")}
+    if stamp.exists() and json.loads(stamp.read_text()) != wanted:
+        raise InvalidFile(
+            f"{stamp}: other budgets than now; give another --out, or delete the folder"
+        )
+    stamp.write_text(json.dumps(wanted))
+    if not log.exists():
+        return []
+    lines = log.read_text().splitlines(keepends=True)
+    # A kill may leave half a line at the end.
+    whole = [line for line in lines if line.endswith("\n")]
+    log.write_text("".join(whole))
+    return [json.loads(line) for line in whole]
+
+
+def references(results: Iterable[Result]) -> dict[tuple[Any, ...], tuple[float, bool]]:
+    """For each scene and energy: the proven optimum, or the lowest energy found (and False)."""
+    lowest: dict[tuple[Any, ...], tuple[float, bool]] = {}
+    for result in results:
+        if "value" not in result:
+            continue
+        key = _key(result)[:4]
+        value, proven = lowest.get(key, (np.inf, False))
+        lowest[key] = min(value, result["value"]), proven or result["optimal"]
+    return lowest
+
+
+def tabulate(results: list[Result], grid: Grid) -> list[Table]:
+    """One table an energy: mean gap, accuracy and seconds for each regime and size."""
+    found = references(results)
+    tables = []
+    for energy in grid.energies:
+        groups = [(regime, n) for regime in grid.regimes for n in grid.sizes]
+        rows = []
+        names = list(dict.fromkeys(r["row"] for r in results))
+        for name in names:
+            cells: list[Any] = [name]
+            for regime, n in groups:
+                mine = [
+                    r for r in results
+                    if (r["n"], r["regime"], r["energy"], r["row"]) == (n, regime, energy, name)
+                    and "value" in r
+                ]  # fmt: skip
+                cells.append(_cell(mine, found))
+            if any(cells[1:]):
+                rows.append(tuple(cells))
+        columns = ("solver", *(f"{regime} {n:,}" for regime, n in groups))
+        note = (
+            "mean gap in % to the proven optimum (≥: to the best energy found, if none is proven) "
+            "/ accuracy in % / seconds, over the seeds"
+        )
+        tables.append(Table(energy.upper(), columns, tuple(rows), note))
+    return tables
+
+
+def _cell(mine: list[Result], found: dict[tuple[Any, ...], tuple[float, bool]]) -> str | None:
+    if not mine:
+        return None
+    gaps, proven = [], True
+    for result in mine:
+        reference, known = found[_key(result)[:4]]
+        gaps.append(100 * (result["value"] - reference) / max(abs(reference), 1e-12))
+        proven &= known
+    accuracy = 100 * float(np.mean([r["accuracy"] for r in mine]))
+    seconds = float(np.mean([r["seconds"] for r in mine]))
+    sign = "" if proven else "≥"
+    return f"{sign}{np.mean(gaps):.2f} / {accuracy:.1f} / {seconds:.2g}"

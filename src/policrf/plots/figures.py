@@ -1,0 +1,147 @@
+"""Pictures for people: the one place of this folder that touches matplotlib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policrf.errors import InvalidFile
+from policrf.vision.images import Pixels, overlay, palette
+from policrf.vision.optional import need
+from policrf.vision.record import Record
+from policrf.vision.superpixels.slic import Segments
+
+
+def segmentation_figure(
+    path: str | Path,
+    image: Pixels,
+    segments: Segments,
+    record: Record,
+    members: Sequence[NDArray[np.int64]],
+    labels: NDArray[np.int64],
+    label_names: Sequence[str],
+    *,
+    truth: NDArray[np.int32] | None = None,
+    title: str = "",
+) -> None:
+    """Image, unaries, boxes with foreground, result and truth, side by side."""
+    figure_module = need("matplotlib.figure", "matplotlib")
+    unary = record.distribution.argmax(axis=1)
+    panels: list[tuple[str, Pixels]] = [
+        ("image", image),
+        ("unary argmax", overlay(image, unary[segments])),
+        ("boxes and foreground", _foreground(image, segments, record, members)),
+        ("result", overlay(image, labels[segments])),
+    ]
+    if truth is not None:
+        panels.append(("truth", overlay(image, np.maximum(truth, 0))))
+    height, width = image.shape[:2]
+    side = 4.2
+    figure = figure_module.Figure(
+        figsize=(side * len(panels), side * height / width + 0.9), layout="constrained"
+    )
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, (name, pixels) in zip(axes, panels, strict=True):
+        axis.imshow(pixels)
+        axis.set_title(name, fontsize=11)
+        axis.set_axis_off()
+    _draw_boxes(axes[2], record, label_names, height, width)
+    shown = set(unary.tolist()) | set(labels.tolist())
+    if truth is not None:
+        shown |= set(np.unique(truth[truth >= 0]).tolist())
+    _legend(figure, sorted(shown - {0}), label_names)
+    if title:
+        figure.suptitle(title, fontsize=10)
+    _save(figure, path)
+
+
+def _foreground(
+    image: Pixels, segments: Segments, record: Record, members: Sequence[NDArray[np.int64]]
+) -> Pixels:
+    """Every box's superpixels in its label's colour, more confident boxes on top."""
+    node_labels = np.zeros(record.n_nodes, np.int64)
+    for b in np.argsort(record.box_scores, kind="stable"):
+        if record.box_labels[b] > 0:
+            node_labels[members[b]] = record.box_labels[b]
+    return overlay(image, node_labels[segments], 0.4)
+
+
+def _draw_boxes(
+    axis: Any, record: Record, label_names: Sequence[str], height: int, width: int
+) -> None:
+    rectangle = need("matplotlib.patches", "matplotlib").Rectangle
+    colours = palette(256) / 255
+    for box, score, label in zip(record.boxes, record.box_scores, record.box_labels, strict=True):
+        left, top, right, bottom = box * np.asarray([width, height] * 2)
+        colour = colours[label] if label > 0 else (0.5, 0.5, 0.5)
+        name = label_names[label] if label > 0 else "ridden"
+        axis.add_patch(
+            rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, lw=1.8)
+        )
+        axis.text(
+            left + 3, top + 3, f"{name} {score:.2f}", fontsize=7, color="white", va="top",
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+
+
+def _legend(figure: Any, labels: Sequence[int], label_names: Sequence[str]) -> None:
+    if not labels:
+        return
+    patch = need("matplotlib.patches", "matplotlib").Patch
+    colours = palette(256) / 255
+    handles = [patch(color=colours[label], label=label_names[label]) for label in labels]
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 10),
+        fontsize=9,
+        frameon=False,
+    )
+
+
+@dataclass(frozen=True)
+class Heat:
+    """One heat map: a score over two weights."""
+
+    title: str
+    values: NDArray[np.float64]  # [rows, columns]
+    rows: list[str]
+    columns: list[str]
+    row_name: str
+    column_name: str
+
+
+def heat_figure(path: str | Path, panels: Sequence[Heat], scale: str) -> None:
+    """Heat maps side by side, the best cell of each marked."""
+    figure_module = need("matplotlib.figure", "matplotlib")
+    figure = figure_module.Figure(figsize=(3.9 * len(panels), 3.5), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, heat in zip(axes, panels, strict=True):
+        image = axis.imshow(heat.values, aspect="auto", cmap="viridis")
+        row, column = np.unravel_index(np.nanargmax(heat.values), heat.values.shape)
+        axis.plot(column, row, marker="*", color="white", markeredgecolor="black", markersize=13)
+        axis.set_title(f"{heat.title}: best {heat.values[row, column]:.2f}", fontsize=10)
+        axis.set_yticks(range(len(heat.rows)), heat.rows, fontsize=8)
+        axis.set_xticks(range(len(heat.columns)), heat.columns, fontsize=8, rotation=45)
+        axis.set_ylabel(heat.row_name)
+        axis.set_xlabel(heat.column_name)
+        figure.colorbar(image, ax=axis)
+    figure.suptitle(scale, fontsize=10)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix or '.png'}")
+    try:
+        figure.savefig(temporary, dpi=110)
+        os.replace(temporary, target)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        raise InvalidFile(f"{path}: the figure cannot be written ({error})") from None

@@ -1,0 +1,202 @@
+"""One expansion move: each node keeps its label (x_i = 0) or takes α (x_i = 1), all at once.
+
+Boykov, Veksler and Zabih (PAMI 2001); any submodular pair term E(x_i, x_j) is written as
+
+    E(0,0) + p x_i + q x_j + s [x_i ≠ x_j],   s = (E(0,1) + E(1,0) − E(0,0) − E(1,1)) / 2 ≥ 0,
+    p = (E(1,0) + E(1,1) − E(0,0) − E(0,1)) / 2, and q likewise,
+
+so that each pair is one undirected arc of capacity s. A node takes part where its label is not α
+and α is allowed; the others are constants that change the p of their neighbours.
+
+HOP1 in the move to α: a member pays w_b where [y_i = l_b] ≠ z_b. If α = l_b, moving makes a match,
+so the pair (x_i, z_b) pays w_b [x_i ≠ z_b]. If α ≠ l_b, moving ends one: with x_z = 1 − z_b the
+pair again pays w_b [x_i ≠ x_z]. Either is submodular. When matches can only become more and already
+are the majority (or fewer, and already the minority), z_b is known and its terms are unary.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import leaf
+from policrf.crf.checks import BoolArray, IntArray
+from policrf.solvers.cuts.expansion_problem import MoveProblem
+from policrf.solvers.cuts.maxflow import FREE, cut
+
+VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b beforehand
+
+
+class MoveState(NamedTuple):
+    """A labeling that moves; `labels` and `matches` change together."""
+
+    labels: IntArray  # [N]
+    matches: IntArray  # [B]  members of a HOP1 box with its label
+    open: BoolArray  # [N]  whether the node takes part in the current move
+    decided: IntArray  # [B]  VALID, INVALID or UNDECIDED in the current move
+
+
+def move_state(p: MoveProblem, labels: IntArray) -> MoveState:
+    """A copy of `labels`, ready to move."""
+    n_nodes, n_boxes = p.costs.shape[1], len(p.box_label)
+    state = MoveState(
+        labels.copy(),
+        np.zeros(n_boxes, np.int64),
+        np.zeros(n_nodes, np.bool_),
+        np.zeros(n_boxes, np.int64),
+    )
+    count_matches(p, state)
+    return state
+
+
+@leaf
+def count_matches(p: MoveProblem, s: MoveState) -> None:
+    """Count `matches` anew, after `labels` were set from outside."""
+    g, n_nodes = p.network, len(s.labels)
+    for b in range(len(p.box_label)):
+        s.matches[b] = 0
+        for k in range(g.ptr[n_nodes + b], g.ptr[n_nodes + b + 1]):
+            s.matches[b] += s.labels[g.head[k]] == p.box_label[b]
+
+
+def expand(p: MoveProblem, s: MoveState, alpha: int) -> float:
+    """Make the best move to α; returns by how much it lowers the energy, 0 if no node moved."""
+    return expand_each(p, s, np.array([alpha]), np.zeros(2, np.int64), 1)
+
+
+@leaf
+def expand_each(
+    p: MoveProblem, s: MoveState, order: IntArray, cursor: IntArray, limit: int
+) -> float:
+    """Up to `limit` moves, label after label of `order`, until a whole round changes nothing.
+
+    cursor = (place in `order`, moves since the last change). Returns what the energy falls by.
+    """
+    g, n_nodes, total = p.network, len(s.labels), 0.0
+    for _ in range(limit):
+        if cursor[1] >= len(order):
+            break
+        alpha = order[cursor[0]]
+        _lay_out(p, s, alpha)
+        cut(g)
+        gain = 0.0
+        for i in range(len(g.level)):
+            if g.level[i] != FREE:
+                # No flow leaves the forest any more: it gains the excess it could not push.
+                gain += g.excess[i]
+                if i < n_nodes:
+                    _relabel(p, s, i, alpha)
+        total += gain
+        cursor[0] = (cursor[0] + 1) % len(order)
+        cursor[1] = 1 if gain > 0.0 else cursor[1] + 1
+    return total
+
+
+@leaf
+def _relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
+    g, n_nodes = p.network, len(s.labels)
+    # The arcs to the z nodes are the last ones of a node.
+    for k in range(g.ptr[i + 1] - 1, g.ptr[i] - 1, -1):
+        b = g.head[k] - n_nodes
+        if b < 0:
+            break
+        s.matches[b] += (alpha == p.box_label[b]) - (s.labels[i] == p.box_label[b])
+    s.labels[i] = alpha
+
+
+@leaf
+def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
+    """Fill the network's capacities; the excess of a node is what x_i = 1 gains on its own."""
+    g, n_nodes, tabled = p.network, len(s.labels), len(p.data) > 0
+    for i in range(n_nodes):
+        s.open[i] = s.labels[i] != alpha and p.costs[alpha, i] < np.inf
+    for b in range(len(p.box_label)):
+        _lay_out_box(p, s, alpha, b)
+    for i in range(n_nodes):
+        if not s.open[i]:
+            g.excess[i] = 0.0
+            for k in range(g.ptr[i], g.ptr[i + 1]):
+                g.residual[k] = 0.0
+            continue
+        gain = p.costs[s.labels[i], i] - p.costs[alpha, i]
+        for k in range(g.ptr[i], g.ptr[i + 1]):
+            j = g.head[k]
+            if j >= n_nodes:
+                gain += _lay_out_member(p, s, alpha, i, k)
+            elif tabled and p.table[k] >= 0:
+                gain += _lay_out_table(p, s, alpha, i, k)
+            elif s.labels[j] == alpha:
+                gain += p.weight[k]
+                g.residual[k] = 0.0
+            elif s.labels[j] == s.labels[i]:
+                if s.open[j]:
+                    g.residual[k] = p.weight[k]
+                else:
+                    gain -= p.weight[k]
+                    g.residual[k] = 0.0
+            elif s.open[j]:
+                gain += 0.5 * p.weight[k]
+                g.residual[k] = 0.5 * p.weight[k]
+            else:
+                g.residual[k] = 0.0
+        g.excess[i] = gain
+
+
+@leaf
+def _lay_out_box(p: MoveProblem, s: MoveState, alpha: int, b: int) -> None:
+    """Decide z_b if it can be, or give its node arcs to the members whose match may change."""
+    g, z = p.network, len(s.labels) + b
+    size, label = g.ptr[z + 1] - g.ptr[z], p.box_label[b]
+    s.decided[b] = UNDECIDED
+    if alpha == label and 2 * s.matches[b] >= size:
+        s.decided[b] = VALID
+    elif alpha != label and 2 * s.matches[b] <= size:
+        s.decided[b] = INVALID
+    g.excess[z] = 0.0
+    linked = 0
+    for k in range(g.ptr[z], g.ptr[z + 1]):
+        j = g.head[k]
+        if s.decided[b] == UNDECIDED and s.open[j] and (alpha == label or s.labels[j] == label):
+            g.residual[k] = p.box_weight[b]
+            linked += 1
+        else:
+            g.residual[k] = 0.0
+    if s.decided[b] == UNDECIDED:
+        # x_z = 1 wins the members that match it whatever they do, and loses those that never will.
+        never = size - s.matches[b]
+        if alpha == label:
+            g.excess[z] = p.box_weight[b] * (s.matches[b] - (never - linked))
+        else:
+            g.excess[z] = p.box_weight[b] * (never - (s.matches[b] - linked))
+
+
+@leaf
+def _lay_out_member(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> float:
+    """Arc k from the open node i to a z_b; returns what moving gains if z_b is decided."""
+    g, b = p.network, p.network.head[k] - len(s.labels)
+    w, label = p.box_weight[b], p.box_label[b]
+    g.residual[k] = 0.0
+    if alpha != label and s.labels[i] != label:
+        return 0.0
+    if s.decided[b] == UNDECIDED:
+        g.residual[k] = w
+        return 0.0
+    return float(w if (s.decided[b] == VALID) == (alpha == label) else -w)
+
+
+@leaf
+def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> float:
+    """Arc k of the open node i with a table; returns what moving gains on its own."""
+    g, j = p.network, p.network.head[k]
+    own, other, at = p.own_stride[k], p.other_stride[k], p.table[k]
+    stay, move = at + own * s.labels[i], at + own * alpha
+    still = other * s.labels[j]
+    gain = p.data[stay + still] - p.data[move + still]
+    g.residual[k] = 0.0
+    if not s.open[j]:
+        return float(gain)
+    moved = other * alpha
+    gain_if_moved = p.data[stay + moved] - p.data[move + moved]
+    g.residual[k] = max(0.0, 0.5 * (gain_if_moved - gain))
+    return float(0.5 * (gain + gain_if_moved))

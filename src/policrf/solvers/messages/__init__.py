@@ -1,0 +1,1 @@
+"""Message passing on the factor graph: belief propagation, TRW-S and TRBP, and what both share."""

@@ -1,0 +1,90 @@
+"""Belief propagation: damped min-sum messages on the factor graph (Pearl 1982), in sweeps.
+
+Exact on graphs without cycles. On others its fixed points depend on the way there: starting from
+messages of 0, neighbours talk each other into labels before the evidence further off has arrived.
+So the first iterations let only a fraction of every belief into messages, as tree-reweighted ones
+do, and raise it to 1, where the rule is belief propagation (`fraction=1` has it from the start).
+There is no bound: labels are decoded on the way, and the best are kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.errors import InvalidOption
+from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
+from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
+from policrf.solvers.messages.message_state import MessageState
+from policrf.solvers.run import Run
+
+ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
+
+
+def belief_propagation(
+    run: Run,
+    *,
+    iterations: int = 100,
+    damping: float = 0.2,
+    fraction: float = 0.3,
+    warm_up: int = 20,
+    tolerance: float = 1e-6,
+    decode_every: int = 3,
+    table_limit: int = TABLE_LIMIT,
+) -> None:
+    """Sweep forward and backward until no message changes.
+
+    Parameters
+    ----------
+    iterations: at most so many pairs of sweeps.
+    damping: share of the old message in the new one, 0 ≤ damping < 1.
+    fraction: of a node's belief that its messages carry at first, 0 < fraction ≤ 1.
+    warm_up: iterations in which the fraction rises to 1.
+    tolerance: converged when no message changes by more, in units of the largest single term.
+    decode_every: iterations between two decoded labelings.
+    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
+
+    Graphs without cycles need no damping and no warm-up, and get none.
+    """
+    if not 0 <= damping < 1:
+        raise InvalidOption(f"damping must be at least 0 and below 1, not {damping}")
+    if not 0 < fraction <= 1:
+        raise InvalidOption(f"fraction must be above 0 and at most 1, not {fraction}")
+    if decode_every < 1:
+        raise InvalidOption(f"decode_every must be at least 1, not {decode_every}")
+    explicit = None if run.expired() else explicit_tables(run, table_limit)
+    if explicit is None:
+        return
+    graph = build_factor_graph(run.crf, explicit)
+    state = MessageState(run, graph, np.ones(len(graph.arc_node)), np.ones(len(graph.clique_nodes)))
+    exact = has_no_cycle(graph)
+    if exact:
+        # Messages are final, up to rounding, once they have crossed the graph.
+        damping, fraction, tolerance = 0.0, 1.0, ROUNDING * graph.forbidden / graph.scale
+        iterations = max(iterations, len(graph.unary) + 1)
+    iteration, converged = 0, False
+    while iteration < iterations and not converged:
+        part = min(1.0, fraction + (1 - fraction) * iteration / max(warm_up, 1))
+        if not _iterate(state, part, damping):
+            break
+        iteration += 1
+        converged = part == 1 and state.change <= tolerance * graph.scale
+        if converged or iteration % decode_every == 0 or iteration == iterations:
+            run.offer(state.cheapest())
+            state.offer_decoded()
+    run.offer(state.cheapest())
+    if exact and converged:
+        run.bound(bethe_value(state))
+    run.info.update(iterations=iteration, converged=converged)
+
+
+def _iterate(state: MessageState, part: float, damping: float) -> bool:
+    """A sweep there and back, `part` of the beliefs in the messages; False if time ran out."""
+    state.restart()
+    state.share[:] = part
+    state.clique_share[:] = part
+    return all(
+        state.sweep(direction, damping) and state.update_cliques(damping)
+        for direction in (FORWARD, BACKWARD)
+    )

@@ -1,0 +1,177 @@
+"""Min-sum messages and minimisers of one clique of the factor graph, whatever its kind.
+
+h [n, W] holds what each member costs as far as the clique is told. Counting cliques go through
+`counting_messages` in O(n L + n log n); tables are enumerated, once for all members.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import kernel, leaf
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.potentials import TABLE
+from policrf.solvers.messages.counting_messages import (
+    count_cost,
+    counting_messages,
+    counting_minimum,
+)
+from policrf.solvers.messages.factor_graph import FactorGraph
+
+
+@leaf
+def member_costs(
+    g: FactorGraph,
+    c: int,
+    share: FloatArray,
+    belief: FloatArray,
+    from_cliques: FloatArray,
+    h: FloatArray,
+) -> None:
+    """h_i = share · b_i − m_ci for the members of clique c, into the first n rows of `h`."""
+    start = g.clique_ptr[c]
+    for entry in range(start, g.clique_ptr[c + 1]):
+        i = g.clique_nodes[entry]
+        for x in range(h.shape[1]):
+            h[entry - start, x] = share[entry] * belief[i, x] - from_cliques[entry, x]
+
+
+@leaf
+def send_from_clique(g: FactorGraph, c: int, h: FloatArray, out: FloatArray) -> None:
+    """out_i(x_i) = min over the other members of f_c + Σ_{j ≠ i} h_j, less its minimum; [n, W]."""
+    size = g.clique_ptr[c + 1] - g.clique_ptr[c]
+    if g.clique_kind[c] == TABLE:
+        send_from_table(g, c, h, out, size)
+    else:
+        send_from_box(
+            g.clique_kind[c], g.clique_weight[c], g.clique_count[c], g.clique_label[c], size, h, out
+        )
+
+
+@leaf
+def clique_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray) -> float:
+    """min over x_c of f_c + Σ h_i(x_i); `labels` [≥ n] becomes a minimiser."""
+    size = g.clique_ptr[c + 1] - g.clique_ptr[c]
+    if g.clique_kind[c] == TABLE:
+        return table_minimum(g, c, h, labels, size)
+    return box_minimum(
+        g.clique_kind[c], g.clique_weight[c], g.clique_count[c], g.clique_label[c], size, h, labels
+    )
+
+
+@kernel
+def send_from_box(
+    kind: int, weight: float, quota: int, label: int, size: int, h: FloatArray, out: FloatArray
+) -> None:
+    """Messages of an AGREE or SUPPORT clique."""
+    costs, difference, without = np.empty(size + 1), np.empty(size), np.empty(size)
+    fill_costs(kind, weight, quota, costs)
+    for i in range(size):
+        difference[i] = h[i, label] - h[i, cheapest_other(h, i, label)]
+    with_label = np.empty(size)
+    counting_messages(costs, difference, with_label, without)
+    for i in range(size):
+        low = min(with_label[i], without[i])
+        for x in range(h.shape[1]):
+            out[i, x] = without[i] - low
+        out[i, label] = with_label[i] - low
+
+
+@kernel
+def box_minimum(
+    kind: int, weight: float, quota: int, label: int, size: int, h: FloatArray, labels: IntArray
+) -> float:
+    """The minimum of an AGREE or SUPPORT clique, and a minimiser."""
+    costs, difference = np.empty(size + 1), np.empty(size)
+    fill_costs(kind, weight, quota, costs)
+    matched = np.empty(size, np.int64)
+    base = 0.0
+    for i in range(size):
+        labels[i] = cheapest_other(h, i, label)
+        base += h[i, labels[i]]
+        difference[i] = h[i, label] - h[i, labels[i]]
+    value = counting_minimum(costs, difference, matched)
+    for i in range(size):
+        if matched[i] == 1:
+            labels[i] = label
+    return float(base + value)
+
+
+@leaf
+def fill_costs(kind: int, weight: float, quota: int, costs: FloatArray) -> None:
+    """f(0) … f(n) into `costs`."""
+    for k in range(len(costs)):
+        costs[k] = count_cost(kind, weight, quota, len(costs) - 1, k)
+
+
+@leaf
+def cheapest_other(h: FloatArray, i: int, label: int) -> int:
+    """The cheapest label of member i but `label`; rows of h have at least two columns."""
+    at = 0 if label != 0 else 1
+    for x in range(h.shape[1]):
+        if x != label and h[i, x] < h[i, at]:
+            at = x
+    return at
+
+
+@kernel
+def send_from_table(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, size: int) -> None:
+    """Min-marginals by enumeration, less what each member said itself."""
+    start = g.clique_ptr[c]
+    for i in range(size):
+        for x in range(h.shape[1]):
+            out[i, x] = np.inf
+    odometer = np.zeros(size, np.int64)
+    more = True
+    while more:
+        value = table_value(g, c, h, odometer)
+        for i in range(size):
+            out[i, odometer[i]] = min(out[i, odometer[i]], value)
+        more = advance(g, c, odometer)
+    for i in range(size):
+        n_labels = g.sizes[g.clique_nodes[start + i]]
+        low = np.inf
+        for x in range(n_labels):
+            out[i, x] -= h[i, x]
+            low = min(low, out[i, x])
+        for x in range(h.shape[1]):
+            out[i, x] = out[i, x] - low if x < n_labels else 0.0
+
+
+@kernel
+def table_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size: int) -> float:
+    """The cheapest entry, with the members' costs added."""
+    odometer = np.zeros(size, np.int64)
+    best = np.inf
+    more = True
+    while more:
+        value = table_value(g, c, h, odometer)
+        if value < best:
+            best = value
+            for i in range(size):
+                labels[i] = odometer[i]
+        more = advance(g, c, odometer)
+    return best
+
+
+@leaf
+def table_value(g: FactorGraph, c: int, h: FloatArray, odometer: IntArray) -> float:
+    """f_c + Σ h_i at the labels `odometer` [n]."""
+    start = g.clique_ptr[c]
+    at, value = g.clique_start[c], 0.0
+    for i in range(g.clique_ptr[c + 1] - start):
+        at += g.clique_stride[start + i] * odometer[i]
+        value += h[i, odometer[i]]
+    return float(value + g.tables[at])
+
+
+@leaf
+def advance(g: FactorGraph, c: int, odometer: IntArray) -> bool:
+    """The next joint labeling; False after the last."""
+    start = g.clique_ptr[c]
+    for i in range(g.clique_ptr[c + 1] - start - 1, -1, -1):
+        odometer[i] += 1
+        if odometer[i] < g.sizes[g.clique_nodes[start + i]]:
+            return True
+        odometer[i] = 0
+    return False

@@ -1,0 +1,131 @@
+"""From messages to labels: node after node, given the labels already chosen (Kolmogorov 2006).
+
+Node i takes the label with the lowest θ_i + Σ over earlier neighbours θ_ij(·, x_j) + Σ over later
+ones of their messages, so that ties between equal labelings are broken the same way everywhere.
+HOP1 boxes are decided beforehand (their z_b). A table is read through its message until its last
+member, where its entry counts; a quota through its message until it is met or needs every member
+that is left, or else it simply gets the members that its own minimiser has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import kernel, leaf
+from policrf.crf.checks import BoolArray, FloatArray, IntArray
+from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
+from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.pair_messages import pair_cost
+
+
+@kernel
+def decide_boxes(
+    g: FactorGraph,
+    share: FloatArray,
+    belief: FloatArray,
+    from_cliques: FloatArray,
+    box_valid: BoolArray,
+    wanted: BoolArray,
+    first: int,
+    stop: int,
+) -> None:
+    """What boxes first … stop − 1 have in their own minimisers.
+
+    box_valid [C]: z_b of HOP1, whether the quota is met of HOP2. wanted [M]: members that have the
+    label of a valid box.
+    """
+    for c in range(first, stop):
+        if g.clique_kind[c] == TABLE:
+            continue
+        start = g.clique_ptr[c]
+        size = g.clique_ptr[c + 1] - start
+        h = np.empty((size, g.unary.shape[1]))
+        labels = np.empty(size, np.int64)
+        member_costs(g, c, share, belief, from_cliques, h)
+        clique_minimum(g, c, h, labels)
+        matches = 0
+        for i in range(size):
+            matches += labels[i] == g.clique_label[c]
+        quota = g.clique_count[c] if g.clique_kind[c] == SUPPORT else size // 2 + 1
+        box_valid[c] = matches >= quota
+        for i in range(size):
+            wanted[start + i] = box_valid[c] and labels[i] == g.clique_label[c]
+
+
+@kernel
+def decode(
+    g: FactorGraph,
+    messages: FloatArray,
+    from_cliques: FloatArray,
+    box_valid: BoolArray,
+    wanted: BoolArray,
+    follow: bool,
+    labels: IntArray,
+    labeled: IntArray,
+    matches: IntArray,
+    first: int,
+    stop: int,
+) -> None:
+    """Label nodes first … stop − 1, the earlier ones being labeled.
+
+    `labeled` and `matches` [C] count each clique's labeled members and those with its label;
+    `follow` gives quotas the members they want instead of reading their messages.
+    """
+    width = g.unary.shape[1]
+    costs = np.empty(width)
+    for i in range(first, stop):
+        for x in range(width):
+            costs[x] = g.unary[i, x]
+        for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
+            j = g.arc_node[k]
+            if j < i:
+                for x in range(g.sizes[i]):
+                    costs[x] += pair_cost(g, k, x, labels[j])
+            else:
+                for x in range(width):
+                    costs[x] += messages[k, x]
+        for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
+            c, entry = g.member_clique[m], g.member_entry[m]
+            kind = g.clique_kind[c]
+            remaining = g.clique_ptr[c + 1] - g.clique_ptr[c] - labeled[c]
+            missing = g.clique_count[c] - matches[c]
+            read = kind == TABLE or (kind == SUPPORT and 0 < missing < remaining)
+            if kind == TABLE and remaining == 1:
+                add_entries(g, c, entry, labels, costs)
+            elif kind == AGREE or (kind == SUPPORT and box_valid[c] and missing == remaining):
+                charge(g.clique_label[c], g.clique_weight[c], box_valid[c], costs)
+            elif kind == SUPPORT and follow:
+                if wanted[entry]:
+                    charge(g.clique_label[c], g.clique_weight[c], True, costs)
+            elif read and (kind == TABLE or box_valid[c]):
+                for x in range(width):
+                    costs[x] += from_cliques[entry, x]
+        best, lowest = 0, np.inf
+        for x in range(g.sizes[i]):
+            if g.allowed[i, x] and costs[x] < lowest:
+                best, lowest = x, costs[x]
+        labels[i] = best
+        for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
+            c = g.member_clique[m]
+            labeled[c] += 1
+            matches[c] += best == g.clique_label[c]
+
+
+@leaf
+def charge(label: int, weight: float, valid: bool, costs: FloatArray) -> None:
+    """Add the box's weight where having its label is not what `valid` says."""
+    for x in range(len(costs)):
+        if (x == label) != valid:
+            costs[x] += weight
+
+
+@leaf
+def add_entries(g: FactorGraph, c: int, entry: int, labels: IntArray, costs: FloatArray) -> None:
+    """Add the table's entries for every label of its last member, the one at `entry`."""
+    at = g.clique_start[c]
+    for m in range(g.clique_ptr[c], g.clique_ptr[c + 1]):
+        if m != entry:
+            at += g.clique_stride[m] * labels[g.clique_nodes[m]]
+    for x in range(g.sizes[g.clique_nodes[entry]]):
+        costs[x] += g.tables[at + g.clique_stride[entry] * x]

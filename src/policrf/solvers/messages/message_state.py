@@ -1,0 +1,171 @@
+"""Messages in progress: the arrays, and sweeps over them in slices that let the clock be seen."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from policrf.compiled import kernel
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.potentials import SUPPORT, TABLE
+from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
+from policrf.solvers.messages.decoding import decide_boxes, decode
+from policrf.solvers.messages.factor_graph import DENSE, FactorGraph
+from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, sweep
+from policrf.solvers.run import Run
+
+SLICE = 20_000_000  # elementary steps of a kernel call: some 20 to 50 milliseconds
+
+
+class MessageState:
+    """All messages of a factor graph, 0 at first, and the beliefs of its nodes."""
+
+    def __init__(
+        self, run: Run, graph: FactorGraph, share: FloatArray, clique_share: FloatArray
+    ) -> None:
+        """`share` [A] of a node's belief goes along an arc, `clique_share` [M] to a clique."""
+        width = graph.unary.shape[1]
+        self.run = run
+        self.graph = graph
+        self.share = share
+        self.clique_share = clique_share
+        self.messages: FloatArray = np.zeros((len(graph.arc_node), width))
+        self.from_cliques: FloatArray = np.zeros((len(graph.clique_nodes), width))
+        self.belief: FloatArray = graph.unary.copy()
+        self.totals: FloatArray = np.zeros(2)
+        self.node_slices = slices(node_work(graph))
+        self.clique_slices = slices(clique_work(graph))
+
+    @property
+    def change(self) -> float:
+        """The largest change of a message since `restart`."""
+        return float(self.totals[1])
+
+    def restart(self) -> None:
+        """Forget the constants and the change summed up so far."""
+        self.totals[:] = 0.0
+
+    def sweep(self, direction: int, damping: float = UNDAMPED) -> bool:
+        """Every node sends; False if the time ran out before the end."""
+        sent = np.empty_like(self.messages) if direction == ALL else self.messages
+        for first, stop in self.node_slices[:: -1 if direction == BACKWARD else 1]:
+            if self.run.expired():
+                return False
+            sweep(
+                self.graph, self.share, self.messages, sent, self.from_cliques, self.belief,
+                first, stop, direction, damping, self.totals,
+            )  # fmt: skip
+        self.messages = sent
+        return True
+
+    def update_cliques(self, damping: float) -> bool:
+        """Every clique sends to its members, from the beliefs of the last sweep."""
+        for first, stop in self.clique_slices:
+            if self.run.expired():
+                return False
+            update_cliques(
+                self.graph, self.clique_share, self.belief, self.from_cliques, first, stop,
+                damping, self.totals,
+            )  # fmt: skip
+        return True
+
+    def offer_decoded(self) -> None:
+        """Offer labels decoded node by node, in both ways if there are quotas (see `decode`)."""
+        g = self.graph
+        box_valid = np.zeros(len(g.clique_kind), np.bool_)
+        wanted = np.zeros(len(g.clique_nodes), np.bool_)
+        for first, stop in self.clique_slices:
+            if self.run.expired():
+                return
+            decide_boxes(
+                g, self.clique_share, self.belief, self.from_cliques, box_valid, wanted, first, stop
+            )
+        for follow in (False, True) if (g.clique_kind == SUPPORT).any() else (False,):
+            labeled, matches = np.zeros((2, len(g.clique_kind)), np.int64)
+            labels = np.zeros(len(g.unary), np.int64)
+            for first, stop in self.node_slices:
+                if self.run.expired():
+                    return
+                decode(
+                    g, self.messages, self.from_cliques, box_valid, wanted, follow, labels, labeled,
+                    matches, first, stop,
+                )  # fmt: skip
+            self.run.offer(real_labels(g, labels))
+
+    def cheapest(self) -> IntArray:
+        """The argmin of every node's belief, as the CRF's labels."""
+        belief = np.where(self.graph.allowed, self.belief, np.inf)
+        return real_labels(self.graph, belief.argmin(axis=1))
+
+
+def real_labels(g: FactorGraph, labels: IntArray) -> IntArray:
+    """The labels of the CRF's own nodes, in its order."""
+    real = g.origin >= 0
+    out = np.empty(int(real.sum()), np.int64)
+    out[g.origin[real]] = labels[real]
+    return out
+
+
+def bound_meets_energy(run: Run, scale: float) -> bool:
+    """Whether the best labeling is proven optimal, up to rounding."""
+    slack = 1e-10 * max(abs(run.energy), scale)
+    return run.energy < np.inf and run.energy - run.lower_bound <= slack
+
+
+def slices(work: FloatArray, limit: float = SLICE) -> list[tuple[int, int]]:
+    """Cut items 0 … n − 1 into runs of about `limit` work each (one item at least)."""
+    part = (np.cumsum(work) - work) // limit
+    bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(work)]
+    return [(first, stop) for first, stop in pairwise(bounds) if first < stop]
+
+
+def node_work(g: FactorGraph) -> FloatArray:
+    """Elementary steps that the messages of each node take, about; [V]."""
+    width = g.unary.shape[1]
+    arc = np.where(g.arc_kind == DENSE, 2.0 * width * width, 8.0 * width)
+    arcs = np.diff(np.append(0.0, np.cumsum(arc))[g.arc_ptr])
+    return np.asarray(width + arcs + width * np.diff(g.member_ptr))
+
+
+def clique_work(g: FactorGraph) -> FloatArray:
+    """Elementary steps that the messages of each clique take, about; [C]."""
+    size = np.diff(g.clique_ptr).astype(np.float64)
+    counting = size * (5 * g.unary.shape[1] + 20 * np.log2(size + 1))
+    return np.where(g.clique_kind == TABLE, 2 * size * table_sizes(g), counting)
+
+
+def table_sizes(g: FactorGraph) -> FloatArray:
+    """Entries of the table of each clique; 0 where it has none; [C]."""
+    entries = np.zeros(len(g.clique_kind))
+    for c in np.flatnonzero(g.clique_kind == TABLE):
+        members = g.clique_nodes[g.clique_ptr[c] : g.clique_ptr[c + 1]]
+        entries[c] = np.prod(g.sizes[members].astype(np.float64))
+    return entries
+
+
+@kernel
+def update_cliques(
+    g: FactorGraph,
+    share: FloatArray,
+    belief: FloatArray,
+    from_cliques: FloatArray,
+    first: int,
+    stop: int,
+    damping: float,
+    totals: FloatArray,
+) -> None:
+    """m_ci of cliques first … stop − 1, all from the same beliefs; totals[1] as in `sweep`."""
+    width = g.unary.shape[1]
+    for c in range(first, stop):
+        start = g.clique_ptr[c]
+        size = g.clique_ptr[c + 1] - start
+        h, out = np.empty((size, width)), np.empty((size, width))
+        member_costs(g, c, share, belief, from_cliques, h)
+        send_from_clique(g, c, h, out)
+        for i in range(size):
+            for x in range(width):
+                old = from_cliques[start + i, x]
+                value = out[i, x] + damping * (old - out[i, x])
+                totals[1] = max(totals[1], abs(value - old))
+                from_cliques[start + i, x] = value

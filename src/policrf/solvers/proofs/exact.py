@@ -1,0 +1,131 @@
+"""Exact minimisation with a proof: dead-end elimination, then HiGHS or toulbar2 on what is left.
+
+1. Custom cliques become tables, if these fit `table_limit`.
+2. Labels that some optimum does without are removed (`dead_end_elimination`).
+3. A good labeling of the rest is found by a heuristic; it bounds the optimum from above.
+4. What is left falls into connected components. Small ones are enumerated, the others are solved as
+   mixed-integer programs (`exact_model`), the smallest first.
+
+If every labeling is forbidden the answer has energy +inf, `optimal` is set and `info["infeasible"]`
+too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.crf.arrays import Arrays
+from policrf.crf.checks import BoolArray, IntArray
+from policrf.crf.model import CRF
+from policrf.crf.potentials import SUPPORT, TABLE, Custom, Potential, Tables
+from policrf.crf.tabulate import tabulate_clique
+from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.solvers import solve
+from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
+from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
+from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
+from policrf.solvers.run import Run
+
+BACKENDS = ("auto", "highs", "toulbar2")
+BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take
+
+
+def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int = 1 << 16) -> None:
+    """Find a labeling of least energy and prove that it is one.
+
+    Parameters
+    ----------
+    backend: "highs", "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), or "auto".
+    gap: stop when the best labeling is within this relative distance of the bound.
+    table_limit: entries that the table of one Custom clique may have.
+    """
+    if backend not in BACKENDS:
+        raise InvalidOption(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+    if not 0 <= gap < 1:
+        raise InvalidOption(f"gap must be at least 0 and below 1, not {gap}")
+    if backend == "toulbar2":
+        require_toulbar2()
+    crf = without_custom(run, table_limit)
+    if run.expired():
+        return
+    alive = allowed_labels(crf.unary)
+    feasible = eliminate(run, crf.arrays, alive)
+    if feasible and not run.expired():
+        reduced = CRF(
+            np.where(alive, crf.unary, np.inf), *crf.potentials, cardinalities=crf.cardinalities
+        )
+        run.bound(first_bound(reduced.arrays))
+        labels = first_labels(run, reduced)
+        run.offer(labels)
+        components = free_components(reduced.arrays, alive)
+        if components and is_huge(reduced.arrays, alive, components[-1]):
+            run.bound(message_bound(run, reduced))
+        run.info["free_nodes"] = sum(len(nodes) for nodes in components)
+        run.info["components"] = len(components)
+        feasible = solve_parts(run, reduced, alive, labels, components, backend, gap)
+    if not feasible:
+        run.info["infeasible"] = True
+        run.offer(run.start_labels())
+        run.bound(np.inf)
+        run.optimal = True
+
+
+def without_custom(run: Run, table_limit: int) -> CRF:
+    """The CRF with Tables in place of Custom groups; those too large are refused."""
+    crf = run.crf
+    if not crf.groups(Custom):
+        return crf
+    groups: list[Potential] = []
+    first = 0
+    for group in crf.potentials:
+        if not isinstance(group, Custom):
+            groups.append(group)
+            first += len(getattr(group, "cliques", ()))
+            continue
+        for c, nodes in enumerate(group):
+            size = float(np.prod(crf.cardinalities[nodes], dtype=np.float64))
+            if size > table_limit:
+                raise UnsupportedPotential(
+                    f"{run.solver} cannot take Custom clique {c} ({group.function_name}): "
+                    f"its table has {size:.3g} entries, more than table_limit={table_limit}"
+                )
+        tables = []
+        for c in range(len(group)):
+            if run.expired():
+                return crf
+            tables.append(tabulate_clique(crf, first + c))
+        groups.append(Tables(group.cliques, tables))
+        first += len(group)
+    return crf.with_potentials(*groups)
+
+
+def first_bound(a: Arrays) -> float:
+    """Every term at its lowest."""
+    tables = np.flatnonzero(a.clique_kind == TABLE)
+    lowest = sum(float(a.data[a.data_ptr[c] : a.data_ptr[c + 1]].min()) for c in tables)
+    pairs = float(np.minimum(a.edge_weights, 0.0).sum())
+    return float(a.unary.min(axis=1).sum()) + pairs + lowest
+
+
+def is_huge(a: Arrays, alive: BoolArray, nodes: IntArray) -> bool:
+    """Whether quotas bind more labels than HiGHS finds a first bound for in seconds."""
+    return bool((a.clique_kind == SUPPORT).any() and alive[nodes].sum() > LABELS[1])
+
+
+def message_bound(run: Run, crf: CRF) -> float:
+    """The bound of reweighted messages: there long before that of the root program."""
+    seconds = min(BOUND_SHARE * run.remaining(), BOUND_SECONDS)
+    try:
+        return solve(crf, "tree_reweighted", seconds=seconds, seed=run.seed).lower_bound
+    except UnsupportedPotential:
+        return -np.inf
+
+
+def first_labels(run: Run, crf: CRF) -> IntArray:
+    """The best of a heuristic's labeling and the caller's, within the labels that are left."""
+    labels = [np.argmin(crf.unary, axis=1).astype(np.int64)]
+    if run.initial is not None:
+        allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
+        labels.append(np.where(allowed, run.initial, labels[0]))
+    labels.append(solve(crf, "refine", seconds=run.remaining(), seed=run.seed).labels)
+    return min(labels, key=crf.energy)

@@ -1,0 +1,1 @@
+"""Relaxed problems: mean field (independent beliefs) and dual decomposition (trees and cliques)."""

@@ -1,0 +1,175 @@
+"""Dual decomposition: projected subgradient over trees and cliques (Komodakis et al. 2007).
+
+The energy is split into forests that cover the pairwise terms and one part for every clique (HOP1
+and HOP2 exactly, by sorting), each with its own copy of the labels and a share of the unaries. The
+sum of the parts' minima is a lower bound; where copies of a node disagree, a subgradient step moves
+unary cost between them and keeps its sum (the projection). The best bound is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.crf.checks import FloatArray, IntArray
+from policrf.crf.energy import load_labels, new_state
+from policrf.crf.potentials import SUPPORT
+from policrf.errors import InvalidOption
+from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
+from policrf.solvers.messages.message_state import (
+    bound_meets_energy,
+    clique_work,
+    node_work,
+    real_labels,
+    slices,
+)
+from policrf.solvers.moves.icm import SLICE as ICM_SLICE
+from policrf.solvers.moves.icm import descend
+from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
+from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
+from policrf.solvers.run import Run
+
+PATIENCE = 10  # iterations without a better bound after which steps get shorter
+SHORTEN = 0.7
+SHORTEST = 1e-3  # of Polyak's step: where the search gives up
+MEMORY = 0.9  # of the running mean of votes that labels are rounded from
+
+
+def dual_decomposition(
+    run: Run,
+    *,
+    iterations: int = 300,
+    round_every: int = 5,
+    polish: bool = True,
+    table_limit: int = TABLE_LIMIT,
+) -> None:
+    """Raise the bound by subgradient steps until all copies agree.
+
+    Parameters
+    ----------
+    iterations: at most so many.
+    round_every: iterations between two labelings rounded from the copies' votes.
+    polish: follow every rounded labeling by ICM to a local minimum.
+    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
+    """
+    if round_every < 1:
+        raise InvalidOption(f"round_every must be at least 1, not {round_every}")
+    explicit = None if run.expired() else explicit_tables(run, table_limit)
+    if explicit is None:
+        return
+    parts = Parts(run, build_factor_graph(run.crf, explicit))
+    length, best, stale = 1.0, -np.inf, 0
+    iteration, agreed = 0, False
+    while iteration < iterations and not agreed and length > SHORTEST:
+        value = parts.minimise()
+        if value is None:
+            break
+        iteration += 1
+        run.bound(value)
+        squared = parts.vote()
+        agreed = squared == 0
+        if agreed or iteration % round_every == 1 % round_every:
+            parts.offer_rounded(polish)
+        agreed = agreed or bound_meets_energy(run, parts.graph.scale)
+        stale = 0 if value > best else stale + 1
+        best = max(best, value)
+        if stale >= PATIENCE:
+            length, stale = SHORTEN * length, 0
+        if not agreed:
+            target = run.energy if np.isfinite(run.energy) else value + parts.graph.scale
+            parts.step(length * (target - value) / squared)
+    run.info.update(iterations=iteration, converged=agreed)
+
+
+class Parts:
+    """The forests and cliques, their shares of the unaries, and the labels each of them wants."""
+
+    def __init__(self, run: Run, graph: FactorGraph) -> None:
+        self.run = run
+        self.graph = graph
+        self.forests = cover_by_forests(graph)
+        n_nodes, width = graph.unary.shape
+        joined = self.forests.joined
+        copies = joined.sum(axis=0) + np.diff(graph.member_ptr)
+        joined[0, copies == 0] = True
+        share = graph.unary / np.maximum(copies, 1)[:, None]
+        self.tree_dual: FloatArray = np.where(joined[:, :, None], share, 0.0)
+        self.clique_dual: FloatArray = share[graph.clique_nodes]
+        self.tree_labels: IntArray = np.zeros(joined.shape, np.int64)
+        self.clique_labels: IntArray = np.zeros(len(graph.clique_nodes), np.int64)
+        self.votes: FloatArray = np.zeros((n_nodes, width))
+        self.mean_votes: FloatArray = np.zeros((n_nodes, width))
+        self.costs: FloatArray = np.empty((n_nodes, width))
+        # Slices of positions in a forest's order, not of nodes: the mean work stands for each.
+        self.node_slices = slices(np.full(n_nodes, node_work(graph).mean()))
+        self.clique_slices = slices(clique_work(graph))
+
+    def minimise(self) -> float | None:
+        """Σ of the parts' minima: a bound; None if the time ran out."""
+        total = 0.0
+        for t in range(len(self.tree_dual)):
+            self.costs[:] = self.tree_dual[t]
+            for first, stop in self.node_slices[::-1]:
+                if self.run.expired():
+                    return None
+                total += gather(self.graph, self.forests, t, self.costs, first, stop)
+            for first, stop in self.node_slices:
+                scatter(self.graph, self.forests, t, self.costs, self.tree_labels, first, stop)
+        for first, stop in self.clique_slices:
+            if self.run.expired():
+                return None
+            total += solve_cliques(self.graph, self.clique_dual, self.clique_labels, first, stop)
+        return total
+
+    def vote(self) -> float:
+        """Count the copies' labels; the squared length of the subgradient, 0 if all agree."""
+        squared = count_votes(
+            self.graph, self.forests, self.tree_labels, self.clique_labels, self.votes
+        )
+        self.mean_votes += (1 - MEMORY) * (self.votes - self.mean_votes)
+        return float(squared)
+
+    def step(self, size: float) -> None:
+        """A step of length `size` along the subgradient."""
+        step(
+            self.graph, self.forests, self.tree_labels, self.clique_labels, self.votes, size,
+            self.tree_dual, self.clique_dual,
+        )  # fmt: skip
+
+    def offer_rounded(self, polish: bool) -> None:
+        """Offer the labels with most votes, lately and now, as they are or after ICM.
+
+        A third labeling gives boxes whose quota is met in their own copy the members they have
+        there: the copies of the single members would outvote them.
+        """
+        g = self.graph
+        latest = np.where(g.allowed, self.votes, -1.0).argmax(axis=1)
+        usual = np.where(g.allowed, self.mean_votes, -1.0).argmax(axis=1)
+        candidates = [latest, usual]
+        if (g.clique_kind == SUPPORT).any():
+            label = np.repeat(g.clique_label, np.diff(g.clique_ptr))
+            support = np.repeat(g.clique_kind == SUPPORT, np.diff(g.clique_ptr))
+            match = support & (self.clique_labels == label)
+            counts = np.add.reduceat(match.astype(np.int64), g.clique_ptr[:-1])
+            met = np.repeat(counts >= g.clique_count, np.diff(g.clique_ptr))
+            wanted = usual.copy()
+            wanted[g.clique_nodes[match & met]] = label[match & met]
+            candidates.append(wanted)
+        for candidate in candidates:
+            labels = real_labels(g, candidate)
+            self.run.offer(labels)
+            if polish:
+                self.run.offer(local_minimum(self.run, labels))
+
+
+def local_minimum(run: Run, labels: IntArray) -> IntArray:
+    """ICM from `labels`, as far as the time allows."""
+    arrays = run.crf.arrays
+    state = new_state(arrays)
+    load_labels(arrays, state, labels)
+    queue = np.arange(len(labels), dtype=np.int64)
+    queued = np.ones(len(labels), np.bool_)
+    cursor = np.array([0, len(labels)], np.int64)
+    while cursor[1] > 0 and not run.expired():
+        descend(arrays, state, queue, queued, cursor, ICM_SLICE)
+    return state.labels

@@ -1,0 +1,1 @@
+"""Net files -> scores, inner maps and detections; each foreign library in one file."""

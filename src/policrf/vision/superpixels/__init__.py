@@ -1,0 +1,1 @@
+"""Images -> superpixels, which of them touch, and labels back onto pixels."""

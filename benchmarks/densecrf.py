@@ -20,7 +20,7 @@ from pydensecrf.utils import unary_from_softmax
 from policrf.datasets.voc import Voc
 from policrf.datasets.workers import each
 from policrf.evaluate.results import Result, read_results, sparse, to_line
-from policrf.evaluate.summary import Grid
+from policrf.evaluate.summary import ResultGrid
 from policrf.evaluate.summary_tables import summary_markdown
 from policrf.vision.images import read_image
 from policrf.vision.nets.segmentation_net import SegmentationNet
@@ -89,7 +89,7 @@ def main() -> None:
             file.write("".join(to_line(result) + "\n" for result in results))
             file.flush()
             known += results
-    grid = Grid(known, dataset.labels)
+    grid = ResultGrid(known, dataset.labels)
     rows = [grid.row(solver) for solver in grid.solvers()]
     pairs = [grid.compare(name, "net") for name in SETTINGS]
     text = summary_markdown(rows, pairs)

@@ -22,7 +22,7 @@ import numpy as np
 from command import run
 
 from policrf.evaluate.results import read_results
-from policrf.evaluate.summary import Grid
+from policrf.evaluate.summary import ResultGrid
 from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
 
 LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}
@@ -128,7 +128,7 @@ def rows_of(options, net, size) -> tuple[list[dict], list[str]]:
     base = kinds["u"]
     peers = peers_of(options, net, {result.name for result in base["net"]})
     for kind, solvers in [*kinds.items(), ("pixels", {"net": base["net"]} | peers)]:
-        grid = Grid([], labels)
+        grid = ResultGrid([], labels)
         grid.by_solver = solvers
         for solver in solvers:
             if solver in ("net", "oracle") and kind != "u":

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from policrf.types import FloatArray, IntArray
 
 
 def pixel_confusion(truth: IntArray, labels: IntArray) -> IntArray:

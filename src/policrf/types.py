@@ -1,4 +1,4 @@
-"""The messages that pass between the folders: `Solution` and `Progress`."""
+"""What passes between the folders: the arrays' types, `Solution` and `Progress`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Float32Array = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+Pixels = NDArray[np.uint8]  # [H, W, 3]; RGB
+LabelMap = NDArray[np.int32]  # [H, W]; the label of every pixel
 
 
 class Progress(NamedTuple):

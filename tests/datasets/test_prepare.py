@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
+from tests.vision.builders import prepare_arguments, record, write_scene_folder
 
 from policrf.cli import main
 from policrf.datasets.instances import load_instances
@@ -15,7 +16,6 @@ from policrf.datasets.store import SHARD_SIZE, Prepared, shard_path, write_shard
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.energy_weights import Energy
 from policrf.vision.record import ARRAYS
-from tests.vision.builders import prepare_arguments, record, write_scene_folder
 
 COUNT = SHARD_SIZE + 5
 
@@ -49,8 +49,9 @@ def test_records_survive_the_store(tmp_path):
     records = [record(seed) for seed in range(3)]
     (tmp_path / "shards").mkdir()
     write_shard(shard_path(tmp_path, 0), records, [("bad", "why")])
-    from policrf.datasets.prepare import _finish, _start
     from tests.vision.builders import recipe
+
+    from policrf.datasets.prepare import _finish, _start
 
     _start(tmp_path, recipe())
     assert _finish(tmp_path, 1)[0] == 3
@@ -219,8 +220,9 @@ def test_a_damaged_index_is_named(prepared, tmp_path):
 @pytest.mark.slow
 def test_ten_thousand_instances_open_quickly(tmp_path):
     """One shard, listed often: opening must not read it, and reading must not hoard memory."""
-    from policrf.datasets.prepare import _start
     from tests.vision.builders import recipe
+
+    from policrf.datasets.prepare import _start
 
     (tmp_path / "shards").mkdir()
     write_shard(shard_path(tmp_path, 0), [record(0, (160, 200), superpixels=250)], [])

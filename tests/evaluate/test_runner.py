@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.vision.builders import prepare_arguments, write_scene_folder
 
 import policrf as pc
 from policrf.cli import main
@@ -14,7 +15,6 @@ from policrf.evaluate.results import dense, read_results
 from policrf.evaluate.runner import SolverSpec, evaluate
 from policrf.metrics import mean_iou
 from policrf.vision.energy_weights import Energy
-from tests.vision.builders import prepare_arguments, write_scene_folder
 
 
 def call(arguments):

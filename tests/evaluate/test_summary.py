@@ -3,7 +3,7 @@ import pytest
 
 from policrf.errors import InvalidOption
 from policrf.evaluate.results import Result, dense, from_line, sparse, to_line
-from policrf.evaluate.summary import Grid
+from policrf.evaluate.summary import ResultGrid
 from policrf.evaluate.summary_tables import class_markdown, summary_csv, summary_markdown
 from policrf.metrics import (
     class_iou,
@@ -59,7 +59,7 @@ def grid(*, images=20, lead=5):
         base = int(RNG.integers(2, 14))
         rows += [result("better", image, base + lead, 1.0), result("worse", image, base, 1.5)]
         rows.append(result("exact", image, base, 1.0, optimal=True))
-    return Grid(rows, ("nothing", "thing", "never"))
+    return ResultGrid(rows, ("nothing", "thing", "never"))
 
 
 def test_results_survive_their_lines():

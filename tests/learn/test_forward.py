@@ -7,7 +7,7 @@ import policrf as pc
 from policrf.errors import InvalidInstance
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
-from policrf.learn.forward import View, parameters, scores
+from policrf.learn.forward import CostView, parameters, scores
 from policrf.learn.replay import states_before
 from policrf.mdp.rewards import reward_column
 from policrf.mdp.state import Episode
@@ -43,7 +43,7 @@ def test_scores_are_those_of_the_engine(kind, rounds):
         chosen = np.full(len(wanted), k)
         around = corpus.neighbourhoods(chosen, trail.nodes[wanted], states, rounds)
         seen = trail.views[wanted] if kind == "residual" else None
-        view = None if seen is None else View(seen[:, :, 0].copy(), seen[:, :, 1:].copy())
+        view = None if seen is None else CostView(seen[:, :, 0].copy(), seen[:, :, 1:].copy())
         ours = scores(policy.spec, theta, features, around, view).detach().numpy()
         for b, t in enumerate(wanted):
             given = states[b, : scene.crf.n_nodes].astype(np.int64)

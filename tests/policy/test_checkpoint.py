@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 import policrf as pc
 from policrf.errors import InvalidFile, InvalidOption, PolicyMismatch, UnknownName
 from policrf.policy.checkpoint import write_safetensors
-
-from tests.policy.builders import KINDS, random_instance, random_policy
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 import policrf as pc
 from policrf.errors import InvalidLabeling
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine, label_many
 from policrf.testing import random_crf
-
-from tests.policy.builders import KINDS, random_instance, random_policy
 
 
 def snapshot(engine: Engine) -> list[bytes]:

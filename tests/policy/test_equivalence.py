@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.policy.builders import KINDS, random_instance, random_policy
 
 import policrf as pc
 from policrf.policy.engine import Engine
 from policrf.testing import random_crf
 from policrf.testing.batch import join, make_batch
-
-from tests.policy.builders import KINDS, random_instance, random_policy
 
 torch = pytest.importorskip("torch")
 network = pytest.importorskip("policrf.testing.network")

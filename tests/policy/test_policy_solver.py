@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.policy.builders import random_instance, random_policy
 
 import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.testing import check_solver, random_crf
-
-from tests.policy.builders import random_instance, random_policy
 
 
 def test_order_and_scores_on_request() -> None:

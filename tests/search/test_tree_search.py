@@ -7,6 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.search.reference import (
+    PlainSearch,
+    plain_as_dictionary,
+    tiny_instance,
+    tree_as_dictionary,
+)
 
 import policrf as pc
 from policrf.errors import InvalidLabeling, InvalidOption
@@ -15,8 +21,6 @@ from policrf.policy.engine import Engine
 from policrf.search.search import SearchOptions, TreeSearch
 from policrf.search.select_action import halving_schedule
 from policrf.testing.reference import reference_minimum
-
-from tests.search.reference import PlainSearch, plain_as_dictionary, tiny_instance, tree_as_dictionary
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.vision.builders import LABELS
 
 from policrf.errors import InvalidFile
 from policrf.vision.boxes import (
@@ -17,7 +18,6 @@ from policrf.vision.boxes import (
 from policrf.vision.nets.coco import CocoDetections
 from policrf.vision.nets.detectors import ClassRoles
 from policrf.vision.superpixels.slic import superpixels
-from tests.vision.builders import LABELS
 
 
 def boxes_of(rows, labels, scores=None, roles=None):

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.vision.builders import LABELS, record
 
 import policrf as pc
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts
@@ -9,7 +10,6 @@ from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.build import box_members, pairwise, to_instance
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import node_features
-from tests.vision.builders import LABELS, record
 
 RECORD = record(0)
 

@@ -2,13 +2,13 @@ import json
 import math
 
 import pytest
+from tests.vision.builders import prepare_arguments, write_scene_folder
 
 from policrf.cli import main
 from policrf.datasets.store import Prepared
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.vision.calibrate import Grids, calibrate
 from policrf.vision.energy_weights import Energy
-from tests.vision.builders import prepare_arguments, write_scene_folder
 
 SMALL = Grids(
     alpha=(0.2, 0.8),

@@ -3,7 +3,8 @@ import pytest
 from PIL import Image
 
 from policrf.errors import InvalidFile
-from policrf.vision.images import overlay, palette, read_image, read_mask, write_labels
+from policrf.plots.colours import label_colours, overlay
+from policrf.vision.images import read_image, read_mask, write_labels
 
 RGB = np.random.default_rng(0).integers(0, 256, (6, 9, 3)).astype(np.uint8)
 
@@ -80,7 +81,7 @@ def test_colour_masks_are_refused(tmp_path):
 
 
 def test_palette_is_pascals():
-    assert palette(21)[[0, 1, 15, 20]].tolist() == [
+    assert label_colours(21)[[0, 1, 15, 20]].tolist() == [
         [0, 0, 0], [128, 0, 0], [192, 128, 128], [0, 64, 128],
     ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.vision.builders import LABELS, detections, recipe, scene, truth, write_onnx
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import Detections
@@ -10,7 +11,6 @@ from policrf.vision.pipeline import Pipeline
 from policrf.vision.record import ARRAYS
 from policrf.vision.segment import Segmenter
 from policrf.vision.superpixels.project import project
-from tests.vision.builders import LABELS, detections, recipe, scene, truth, write_onnx
 
 
 def uniform(height, width):

@@ -2,11 +2,11 @@ import json
 
 import numpy as np
 import pytest
+from tests.vision.builders import LABELS, prepare_arguments, write_onnx, write_scene_folder
 
 from policrf.cli import main
 from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_mask
-from tests.vision.builders import LABELS, prepare_arguments, write_onnx, write_scene_folder
 
 
 def call(arguments):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
 from policrf.evaluate.report import Table
 from policrf.metrics import mean_iou, node_confusion
 from policrf.scenes import PRESETS, make_scene
 from policrf.solvers import solve
+from policrf.types import IntArray
 
 if TYPE_CHECKING:
     from policrf.policy.policy import Policy

@@ -14,11 +14,11 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.crf.model import CRF
 from policrf.evaluate.report import Table
 from policrf.scenes import make_scene
+from policrf.types import FloatArray, IntArray
 
 _CORE = """
 import policrf as pc, time

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.crf.model import CRF
+from policrf.types import IntArray
 
 Timed = tuple[IntArray, float]
 

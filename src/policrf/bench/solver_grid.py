@@ -45,7 +45,7 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Grid:
+class SolverGrid:
     """What to measure."""
 
     regimes: tuple[str, ...] = ("A", "B")
@@ -62,7 +62,7 @@ class Grid:
 Result = dict[str, Any]
 
 
-def run_grid(grid: Grid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
+def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
     """All results of the grid; those already in `folder` are not measured again."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "results.jsonl"
@@ -81,12 +81,12 @@ def run_grid(grid: Grid, folder: Path, progress: Callable[[Result], None]) -> li
     return results
 
 
-def count_tasks(grid: Grid) -> int:
+def count_tasks(grid: SolverGrid) -> int:
     """How many solves the grid has."""
     return sum(1 for _ in _tasks(grid))
 
 
-def _tasks(grid: Grid) -> Iterator[Result]:
+def _tasks(grid: SolverGrid) -> Iterator[Result]:
     peers = available_peers() if grid.peers else []
     for n_nodes in grid.sizes:
         for regime in grid.regimes:
@@ -118,7 +118,7 @@ def _scene(task: Result) -> Instance:
     )
 
 
-def _measure(scene: Instance, row: str, grid: Grid) -> Result:
+def _measure(scene: Instance, row: str, grid: SolverGrid) -> Result:
     truth = scene.true_labels
     known = truth >= 0
     if row in PEERS:
@@ -142,7 +142,7 @@ def _measure(scene: Instance, row: str, grid: Grid) -> Result:
     }
 
 
-def _warm_up(grid: Grid) -> None:
+def _warm_up(grid: SolverGrid) -> None:
     """Compile or load every kernel before anything is timed."""
     for row in grid.solvers:
         for energy in grid.energies:
@@ -153,7 +153,7 @@ def _warm_up(grid: Grid) -> None:
             PEERS[peer](make_scene(40, "A", seed=0, potentials="u+p").crf)
 
 
-def _resume(log: Path, stamp: Path, grid: Grid) -> list[Result]:
+def _resume(log: Path, stamp: Path, grid: SolverGrid) -> list[Result]:
     # Rows and sizes may grow between runs; what changes a measurement may not.
     wanted = {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")}
     if stamp.exists() and json.loads(stamp.read_text()) != wanted:
@@ -182,7 +182,7 @@ def references(results: Iterable[Result]) -> dict[tuple[Any, ...], tuple[float, 
     return lowest
 
 
-def tabulate(results: list[Result], grid: Grid) -> list[Table]:
+def tabulate(results: list[Result], grid: SolverGrid) -> list[Table]:
     """One table an energy: mean gap, accuracy and seconds for each regime and size."""
     found = references(results)
     tables = []

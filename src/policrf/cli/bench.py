@@ -109,7 +109,7 @@ def _energy(config: Energy) -> list[Table]:
 
 
 def _solvers(config: Solvers) -> list[Table]:
-    from policrf.bench.solver_grid import ENTRIES, Grid, count_tasks, run_grid, tabulate
+    from policrf.bench.solver_grid import ENTRIES, SolverGrid, count_tasks, run_grid, tabulate
     from policrf.cli.progress import progress_bar
     from policrf.errors import UnknownName
     from policrf.evaluate.report import write_tables
@@ -119,7 +119,7 @@ def _solvers(config: Solvers) -> list[Table]:
             raise UnknownName(
                 f"--solvers: no row is called {row!r}; there are {', '.join(ENTRIES)}"
             )
-    grid = Grid(
+    grid = SolverGrid(
         config.regimes, config.sizes, config.energies, config.seeds, config.seconds,
         config.exact_seconds, config.exact_up_to, config.solvers or tuple(ENTRIES), config.peers,
     )  # fmt: skip

@@ -57,7 +57,7 @@ def run(config: Config) -> None:
     from policrf.cli.progress import progress_bar
     from policrf.datasets.instances import load_instances
     from policrf.evaluate.runner import REFERENCES, evaluate
-    from policrf.evaluate.summary import Grid
+    from policrf.evaluate.summary import ResultGrid
     from policrf.evaluate.summary_tables import summary_markdown, write_summary
 
     if len(config.compare) % 2:
@@ -74,7 +74,7 @@ def run(config: Config) -> None:
             jobs=config.jobs, advance=advance,
         )  # fmt: skip
     labels = instances.prepared.labels
-    grid = Grid(results, labels, config.seed)
+    grid = ResultGrid(results, labels, config.seed)
     rows = [grid.row(solver) for solver in grid.solvers()]
     pairs = zip(config.compare[::2], config.compare[1::2], strict=True)
     comparisons = [grid.compare(first, second) for first, second in pairs]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray, frozen
+from policrf.crf.checks import frozen
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials import (
     AGREE,
@@ -33,6 +33,7 @@ from policrf.crf.potentials import (
     Potts,
     Tables,
 )
+from policrf.types import FloatArray, IntArray
 
 
 class Arrays(NamedTuple):

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policrf.errors import InvalidPotential
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from policrf.types import FloatArray, IntArray
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import IntArray, as_integers, frozen
+from policrf.crf.checks import as_integers, frozen
 from policrf.errors import InvalidPotential
+from policrf.types import IntArray
 
 
 class Cliques:

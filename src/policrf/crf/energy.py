@@ -16,9 +16,9 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import call_custom
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
 TERM_NAMES = ("unary", "pairwise", "hop1", "hop2", "tables", "custom")

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import TABLE, BoxAgreement, BoxSupport
-
-Float32Array = NDArray[np.float32]
+from policrf.types import Float32Array, FloatArray, IntArray
 
 
 def unary_distribution(unary: FloatArray) -> FloatArray:

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from policrf.crf.checks import IntArray, frozen
+from policrf.crf.checks import frozen
 from policrf.crf.model import CRF
 from policrf.errors import InvalidInstance
-
-Float32Array = NDArray[np.float32]
+from policrf.types import Float32Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

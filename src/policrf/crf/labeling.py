@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf import energy as core
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
+from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from policrf.crf.model import CRF

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays, flatten
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
 from policrf.errors import InvalidLabeling, InvalidPotential
+from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

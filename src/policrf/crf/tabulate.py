@@ -6,11 +6,11 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import clique_energy
 from policrf.crf.model import CRF
 from policrf.errors import CustomPotentialFailed
+from policrf.types import FloatArray, IntArray
 
 
 def tabulate_clique(crf: CRF, clique: int) -> FloatArray:

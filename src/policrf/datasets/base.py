@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
+from policrf.types import LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.images import IMAGE_SUFFIXES
 
-LabelMap = NDArray[np.int32]
 VOID = -1
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from policrf.datasets.base import VOID, LabelMap, Sample, existing_folder, relabeled
+from policrf.datasets.base import VOID, Sample, existing_folder, relabeled
 from policrf.errors import InvalidFile
+from policrf.types import LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.images import IMAGE_SUFFIXES, read_mask
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.datasets.base import VOID, LabelMap, Sample
+from policrf.datasets.base import VOID, Sample
 from policrf.errors import InvalidFile
+from policrf.types import LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.classes import MOTS_LABELS
 from policrf.vision.images import IMAGE_SUFFIXES, read_mask

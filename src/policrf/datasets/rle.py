@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.vision.optional import need
+from policrf.optional import need
 
 
 def decode_mask(counts: str, height: int, width: int, where: str) -> NDArray[np.bool_]:

@@ -19,8 +19,8 @@ import numpy as np
 
 from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile
+from policrf.optional import need
 from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.optional import need
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import ARRAYS, Record
 

@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.datasets.rle import decode_mask
 from policrf.errors import InvalidFile
+from policrf.types import Float32Array
 from policrf.vision.boxes import PLAIN, Detections
 
-Float32Array = NDArray[np.float32]
 _Row = tuple[int, list[float], float, int, int, int, str]
 
 

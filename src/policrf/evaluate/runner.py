@@ -80,7 +80,7 @@ def stored_policy(name: str) -> Policy:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Job:
     """What a worker process needs: the instances, and how they are solved."""
 
     instances: InstanceSequence
@@ -103,7 +103,7 @@ def evaluate(
 ) -> list[Result]:
     """Solve every instance with every solver; with `out`, results of an earlier run are kept."""
     specs = [SolverSpec.parse(text) for text in dict.fromkeys(solvers)]
-    grid = Grid(instances, seconds, seed)
+    job = Job(instances, seconds, seed)
     log = None if out is None else out / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
     names = instances.names
@@ -114,7 +114,7 @@ def evaluate(
     if log is not None:
         rewrite(log, known.values())
     with _Log(log) as append:
-        for result in _run(grid, missing, jobs):
+        for result in _run(job, missing, jobs):
             known[result.key] = result
             append(result)
             advance(result.solver)
@@ -151,28 +151,28 @@ class _Log:
                 self.file.close()
 
 
-def _run(grid: Grid, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+def _run(job: Job, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     """Short jobs are done here: starting processes would take longer than the work."""
     start, cache, done = time.perf_counter(), {}, 0  # type: ignore[var-annotated]
     for task in tasks:
         if jobs > 1 and time.perf_counter() - start > PATIENCE and done < 0.7 * len(tasks):
             break
-        yield solve_one(grid, task, cache)
+        yield solve_one(job, task, cache)
         done += 1
-    yield from each(solve_one, grid, tasks[done:], jobs)
+    yield from each(solve_one, job, tasks[done:], jobs)
 
 
-def solve_one(grid: Grid, task: Task, cache: dict[str, Any]) -> Result:
+def solve_one(job: Job, task: Task, cache: dict[str, Any]) -> Result:
     """One solver on one instance."""
     spec, position = task
     if cache.get("position") != position:
-        cache.update(position=position, record=grid.instances.record(position), instance=None)
+        cache.update(position=position, record=job.instances.record(position), instance=None)
     record: Record = cache["record"]
     if spec.name in REFERENCES:
         return _reference(spec, record)
     if cache["instance"] is None:
-        cache["instance"] = grid.instances.build(record)
-    return judged(cache["instance"], spec, record.name, grid.seconds, grid.seed)
+        cache["instance"] = job.instances.build(record)
+    return judged(cache["instance"], spec, record.name, job.seconds, job.seed)
 
 
 def judged(

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from policrf.errors import InvalidOption
 from policrf.evaluate.results import Result, dense
 from policrf.metrics import class_iou, mean_over_classes, pixel_accuracy
+from policrf.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 FREQUENT = 10  # images a class must occur in to count as frequent
 DRAWS = 1000
 LEVELS = (2.5, 97.5)
@@ -37,7 +37,7 @@ class Comparison:
     """Share of the draws in which `first` is ahead."""
 
 
-class Grid:
+class ResultGrid:
     """All results of one evaluation, by solver; images in the same order for each."""
 
     def __init__(self, results: Sequence[Result], labels: Sequence[str], seed: int = 0) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, label_costs
 from policrf.mdp.completion import Completion, completed_change
@@ -37,6 +36,7 @@ from policrf.policy.net import COST_MODE, Net
 from policrf.policy.network import INPUTS
 from policrf.policy.step import step
 from policrf.policy.work import Work
+from policrf.types import FloatArray, IntArray
 
 SLICE = 2000  # steps a kernel call takes
 

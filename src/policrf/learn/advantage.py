@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.checks import IntArray
 from policrf.learn.acting import Trail
 from policrf.policy.engine import Engine
+from policrf.types import IntArray
 
 SMALLEST_SCALE = 1e-6
 

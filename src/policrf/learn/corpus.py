@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.compiled import leaf
-from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidInstance
-from policrf.mdp.graph import Float32Array, build_graph
+from policrf.mdp.graph import build_graph
+from policrf.types import Float32Array, IntArray
 
 
 class Neighbourhoods(NamedTuple):

@@ -21,12 +21,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from policrf.crf.checks import IntArray
 from policrf.learn.acting import Trail, play
 from policrf.learn.advantage import Scale, rollout_advantages
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn_options import DQN
-from policrf.learn.forward import Parameters, View, parameters, scores, weights_of
+from policrf.learn.forward import CostView, Parameters, parameters, scores, weights_of
 from policrf.learn.replay import Replay, Steps
 from policrf.learn.targets import (
     BestKnown,
@@ -38,9 +37,10 @@ from policrf.mdp.rewards import reward_column
 from policrf.policy.engine import Engine
 from policrf.policy.network import INPUTS, Spec, Weights
 from policrf.policy.policy import Policy
+from policrf.types import IntArray
 
 
-class Played(NamedTuple):
+class DqnEpisode(NamedTuple):
     """One episode and the labeling that local search made of it."""
 
     instance: int
@@ -109,7 +109,7 @@ class DQNLearner:
         self.recent["loss"] = float(np.mean(losses))
         self._remember([future.result() for future in futures])
 
-    def _play(self, pool: ThreadPoolExecutor) -> list[Future[Played]]:
+    def _play(self, pool: ThreadPoolExecutor) -> list[Future[DqnEpisode]]:
         policy, epsilon = self.policy(), self.epsilon
         futures = []
         for _ in range(self.config.episodes):
@@ -121,7 +121,7 @@ class DQNLearner:
             self.episodes += 1
         return futures
 
-    def _episode(self, policy: Policy, instance: int, epsilon: float, seed: int) -> Played:
+    def _episode(self, policy: Policy, instance: int, epsilon: float, seed: int) -> DqnEpisode:
         config = self.config
         engine = Engine(policy, self.corpus.instances[instance])
         trail = play(
@@ -134,12 +134,12 @@ class DQNLearner:
             steps = np.sort(drawn[: min(config.rollouts, config.keep)])
             advantages = rollout_advantages(engine, trail, steps, config.tried)
         if self.best is None:
-            return Played(instance, trail, None, 0.0, steps, advantages)
+            return DqnEpisode(instance, trail, None, 0.0, steps, advantages)
         from policrf.solvers.moves.refine import refine_labels
 
         crf = self.corpus.instances[instance].crf
         refined = refine_labels(crf, engine.labels)
-        return Played(instance, trail, refined, crf.energy(refined), steps, advantages)
+        return DqnEpisode(instance, trail, refined, crf.energy(refined), steps, advantages)
 
     def _ask_teacher(self, pool: ThreadPoolExecutor) -> None:
         from policrf.solvers import solve
@@ -152,7 +152,7 @@ class DQNLearner:
         for k, (labels, energy) in enumerate(pool.map(ask, range(len(self.corpus)))):
             self.best.offer(k, labels, energy)
 
-    def _remember(self, played: Sequence[Played]) -> None:
+    def _remember(self, played: Sequence[DqnEpisode]) -> None:
         rewards = []
         for instance, trail, refined, energy, keep, advantages in played:
             count = len(trail.nodes)
@@ -246,7 +246,7 @@ class DQNLearner:
             size = self.corpus.n_labels * (1 + len(INPUTS))
             kept = steps.values[:, first + which * size : first + (which + 1) * size]
             kept = kept.reshape(len(nodes), self.corpus.n_labels, 1 + len(INPUTS))
-            view = View(kept[:, :, 0].copy(), kept[:, :, 1:].copy())
+            view = CostView(kept[:, :, 0].copy(), kept[:, :, 1:].copy())
         return scores(self.spec, theta, self.features, around, view)
 
     def state(self) -> dict[str, Any]:

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.errors import InvalidOption
 from policrf.learn.corpus import Corpus
 from policrf.policy.engine import Engine
 from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
 from policrf.solvers.moves.refine import refine_labels
+from policrf.types import FloatArray
 
 ENERGIES = ("refined", "greedy")
 

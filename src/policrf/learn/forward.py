@@ -17,7 +17,7 @@ from policrf.policy.network import Spec, Weights
 Parameters = dict[str, Tensor]
 
 
-class View:
+class CostView:
     """What the residual kind sees at B nodes: margins `[B, L]`, inputs `[B, L, D]`."""
 
     def __init__(self, margins: NDArray[np.float32], inputs: NDArray[np.float32]) -> None:
@@ -61,7 +61,7 @@ def embed(spec: Spec, theta: Parameters, features: Tensor, around: Neighbourhood
 
 
 def scores(
-    spec: Spec, theta: Parameters, features: Tensor, around: Neighbourhoods, view: View | None
+    spec: Spec, theta: Parameters, features: Tensor, around: Neighbourhoods, view: CostView | None
 ) -> Tensor:
     """π of the centres, `[B, L]`."""
     mu = embed(spec, theta, features, around)

@@ -30,7 +30,7 @@ from policrf.learn.corpus import Corpus
 from policrf.learn.forward import parameters, scores, weights_of
 from policrf.learn.loop import Report, Schedule
 from policrf.learn.replay import Replay, Steps, states_before
-from policrf.learn.self_play import Played, play_game
+from policrf.learn.self_play import Game, play_game
 from policrf.learn.targets import BestKnown
 from policrf.learn.tree_targets import (
     TARGETS,
@@ -165,7 +165,7 @@ class MCTSLearner:
         self.recent["loss"] = float(np.mean([self._update() for _ in range(self.config.updates)]))
         self._remember([future.result() for future in futures])
 
-    def _play(self, pool: ThreadPoolExecutor) -> list[Future[Played]]:
+    def _play(self, pool: ThreadPoolExecutor) -> list[Future[Game]]:
         policy, repeats = self.policy(), self.config.repeats
         futures = []
         for _ in range(self.config.episodes):
@@ -177,13 +177,13 @@ class MCTSLearner:
             self.episodes += 1
         return futures
 
-    def _episode(self, policy: Policy, which: int, seed: int) -> Played:
+    def _episode(self, policy: Policy, which: int, seed: int) -> Game:
         return play_game(
             policy, self.corpus.instances[which], self.config.options(), which=which, seed=seed,
             refine=self.best is not None,
         )  # fmt: skip
 
-    def _remember(self, played: Sequence[Played]) -> None:
+    def _remember(self, played: Sequence[Game]) -> None:
         earned = []
         for game in played:
             count = len(game.nodes)

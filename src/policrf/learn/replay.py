@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.errors import InvalidOption
+from policrf.types import FloatArray, IntArray
 
 LabelArray = NDArray[np.int16]
 

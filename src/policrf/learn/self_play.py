@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, assign, load_labels, new_state
 from policrf.crf.instance import Instance
 from policrf.learn.acting import reward_labels
@@ -23,9 +22,10 @@ from policrf.mdp.rewards import reward_column
 from policrf.mdp.state import default_labels
 from policrf.policy.policy import Policy
 from policrf.search.search import SearchOptions, TreeSearch
+from policrf.types import FloatArray, IntArray
 
 
-class Played(NamedTuple):
+class Game(NamedTuple):
     """One episode: T decisions, S slots, L labels."""
 
     instance: int
@@ -44,7 +44,7 @@ class Played(NamedTuple):
 def play_game(
     policy: Policy, instance: Instance, options: SearchOptions, *, which: int, seed: int,
     refine: bool,
-) -> Played:  # fmt: skip
+) -> Game:  # fmt: skip
     """One episode from the empty labeling on instance number `which`."""
     search = TreeSearch(policy, instance, options, seed=seed)
     count, slots, crf = search.remaining, options.slots, instance.crf
@@ -71,7 +71,7 @@ def play_game(
         refined = refine_labels(crf, labels)
         refined_energy = crf.energy(refined)
     depths = np.minimum(options.depth, count - np.arange(count)).astype(np.float32)
-    return Played(
+    return Game(
         which, search.order, search.labels, actions, targets, values, depths, rewards,
         crf.energy(labels), refined, refined_energy,
     )  # fmt: skip

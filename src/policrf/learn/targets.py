@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.learn.acting import Trail
 from policrf.learn.corpus import Corpus
 from policrf.learn.replay import Steps, returns, states_before
 from policrf.policy.network import INPUTS
+from policrf.types import FloatArray, IntArray
 
 TARGETS = ("reward", "hindsight", "advantage")
 BACKUPS = ("all", "taken")

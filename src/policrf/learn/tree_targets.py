@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.learn.corpus import Corpus
-from policrf.learn.forward import View
+from policrf.learn.forward import CostView
 from policrf.learn.replay import Steps
-from policrf.learn.self_play import Played, rewards_at
+from policrf.learn.self_play import Game, rewards_at
 from policrf.learn.targets import BestKnown
 from policrf.mdp.completion import Completion, complete, new_completion
 from policrf.mdp.rewards import SIGN
 from policrf.mdp.state import default_labels
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.network import COSTS, INPUTS, Spec
+from policrf.types import FloatArray, IntArray
 
 TARGETS = ("visits", "improved", "hindsight")
 
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     most: int  # rows of a sample
 
 
-def kept_values(game: Played, keep: IntArray) -> NDArray[np.float32]:
+def kept_values(game: Game, keep: IntArray) -> NDArray[np.float32]:
     """What the replay memory keeps with decisions of an episode `[len(keep), 2 S + 1]`."""
     parts = [game.policy[keep], game.values[keep], game.depths[keep, None]]
     return np.concatenate(parts, axis=1)
@@ -171,7 +171,7 @@ def side_by_side(rows: Rows, values: torch.Tensor, n_samples: int, empty: float)
 
 def view_of(
     corpus: Corpus, spec: Spec, rows: Rows, steps: Steps, completions: dict[int, Completion]
-) -> View:
+) -> CostView:
     """What the residual kind sees at the rows, computed anew from the states.
 
     `completions` keeps those of the instances met before: beliefs take a while to compute.
@@ -188,7 +188,7 @@ def view_of(
             steps.states[b, : crf.n_nodes].astype(np.int64), rows.node, rows.first[b],
             rows.first[b + 1], np.zeros(n_labels), margin, inputs,
         )  # fmt: skip
-    return View(margin.astype(np.float32), inputs)
+    return CostView(margin.astype(np.float32), inputs)
 
 
 @leaf

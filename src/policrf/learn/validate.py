@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 from policrf.solvers.moves.refine import refine_labels
+from policrf.types import IntArray
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,10 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.mdp.foresight import foresee, give_up_quotas
-from policrf.mdp.graph import Float32Array
+from policrf.types import Float32Array, FloatArray, IntArray
 
 # What a forbidden (infinite) term counts in Φ: a difference of two infinities would be no number.
 FORBIDDEN = 1e6

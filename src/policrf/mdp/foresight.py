@@ -22,9 +22,8 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT
-from policrf.mdp.graph import Float32Array
+from policrf.types import Float32Array, FloatArray, IntArray
 
 MOVED = 1e-3  # a smaller change of a belief is not passed on
 SQUARINGS = 10

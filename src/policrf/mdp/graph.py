@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.compiled import leaf
-from policrf.crf.checks import IntArray
+from policrf.types import Float32Array, IntArray
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance
-
-Float32Array = NDArray[np.float32]
 
 
 class Graph(NamedTuple):

@@ -17,10 +17,10 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray
 from policrf.crf.energy import State, assign, label_costs
 from policrf.errors import UnknownName
 from policrf.mdp.completion import Completion, completed_change, set_completed
+from policrf.types import FloatArray
 
 # The columns of every array of rewards.
 REWARDS = ("difference", "sign", "shaped")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policrf.crf.checks import IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import new_state, unassign
 from policrf.crf.model import CRF
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import completed_energy, new_completion, set_completed
 from policrf.mdp.rewards import REWARDS, take
+from policrf.types import IntArray
 
 
 def default_labels(crf: CRF) -> IntArray:

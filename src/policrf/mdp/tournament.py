@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.types import FloatArray, IntArray
 
 
 class Tournament(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pictures for people: the one place of this folder that touches matplotlib."""
+"""Figures for people: the one place that touches matplotlib."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.vision.images import Pixels, overlay, palette
-from policrf.vision.optional import need
-from policrf.vision.record import Record
-from policrf.vision.superpixels.slic import Segments
+from policrf.optional import need
+from policrf.plots.colours import label_colours, overlay
+from policrf.types import LabelMap, Pixels
+
+if TYPE_CHECKING:
+    from policrf.vision.record import Record
 
 
 def segmentation_figure(
     path: str | Path,
     image: Pixels,
-    segments: Segments,
+    segments: LabelMap,
     record: Record,
     members: Sequence[NDArray[np.int64]],
     labels: NDArray[np.int64],
@@ -62,7 +64,7 @@ def segmentation_figure(
 
 
 def _foreground(
-    image: Pixels, segments: Segments, record: Record, members: Sequence[NDArray[np.int64]]
+    image: Pixels, segments: LabelMap, record: Record, members: Sequence[NDArray[np.int64]]
 ) -> Pixels:
     """Every box's superpixels in its label's colour, more confident boxes on top."""
     node_labels = np.zeros(record.n_nodes, np.int64)
@@ -76,7 +78,7 @@ def _draw_boxes(
     axis: Any, record: Record, label_names: Sequence[str], height: int, width: int
 ) -> None:
     rectangle = need("matplotlib.patches", "matplotlib").Rectangle
-    colours = palette(256) / 255
+    colours = label_colours(256) / 255
     for box, score, label in zip(record.boxes, record.box_scores, record.box_labels, strict=True):
         left, top, right, bottom = box * np.asarray([width, height] * 2)
         colour = colours[label] if label > 0 else (0.5, 0.5, 0.5)
@@ -94,7 +96,7 @@ def _legend(figure: Any, labels: Sequence[int], label_names: Sequence[str]) -> N
     if not labels:
         return
     patch = need("matplotlib.patches", "matplotlib").Patch
-    colours = palette(256) / 255
+    colours = label_colours(256) / 255
     handles = [patch(color=colours[label], label=label_names[label]) for label in labels]
     figure.legend(
         handles=handles,

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidInstance
-from policrf.plots.png import label_colours
+from policrf.plots.colours import label_colours
 
 Image = NDArray[np.uint8]
 _BORDER = np.array([255, 255, 255], np.uint8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +33,3 @@ def data_url(image: NDArray[np.uint8]) -> str:
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def label_colours(count: int) -> NDArray[Any]:
-    """The VOC colour map `[count, 3]`: label 0 is black, neighbours in number look unlike."""
-    colours = np.zeros((count, 3), np.uint8)
-    for label in range(count):
-        rest = label
-        for bit in range(7, -1, -1):
-            for channel in range(3):
-                colours[label, channel] |= ((rest >> channel) & 1) << bit
-            rest >>= 3
-    return colours

@@ -25,12 +25,10 @@ import numpy as np
 
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, add_custom_costs, add_table_costs
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
-from policrf.mdp.graph import Float32Array
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.network import (
     AGREE_INPUT,
@@ -40,6 +38,7 @@ from policrf.policy.network import (
     SUPPORT_INPUT,
     Spec,
 )
+from policrf.types import Float32Array, FloatArray, IntArray
 
 LEVELS = 8
 # Margins are cut off here: a forbidden label's would be infinite.

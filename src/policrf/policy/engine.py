@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
@@ -34,6 +33,7 @@ from policrf.policy.network import Weights
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
 from policrf.policy.work import TRACKING, Work, new_work
+from policrf.types import FloatArray, IntArray
 
 SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs
 from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import EXPLOIT, Explorer, draw_set, explore, note_labeled
@@ -20,6 +19,7 @@ from policrf.policy.net import Net
 from policrf.policy.scoring import score_node
 from policrf.policy.step import step
 from policrf.policy.work import Work
+from policrf.types import FloatArray, IntArray
 
 
 class Record(NamedTuple):

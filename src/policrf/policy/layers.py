@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.mdp.graph import Float32Array, Graph
+from policrf.mdp.graph import Graph
 from policrf.policy.lanes import add, load, multiply_add, relu, spread, store
 from policrf.policy.net import BIAS, FEATURES, MIX, OWN, ROUNDS, WIDTH, Net
+from policrf.types import Float32Array
 
 ZERO = np.float32(0.0)
 

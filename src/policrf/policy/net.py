@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
-from policrf.mdp.graph import Float32Array
 from policrf.policy.lanes import padded
 from policrf.policy.network import COSTS, INPUTS, KINDS, Spec, Weights
+from policrf.types import Float32Array, IntArray
 
 PAPER, RESIDUAL = KINDS.index("paper"), KINDS.index("residual")
 PARTIAL, COMPLETED, RELAXED, EXPECTED = range(len(COSTS))

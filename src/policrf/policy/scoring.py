@@ -8,10 +8,9 @@ import numpy as np
 
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
-from policrf.mdp.graph import Float32Array, Graph
+from policrf.mdp.graph import Graph
 from policrf.policy.conditional import margins, relative_costs, special_inputs, squashed
 from policrf.policy.lanes import add, load, multiply_add, relu, spread, store, total
 from policrf.policy.layers import ZERO, dense, embed, send
@@ -33,6 +32,7 @@ from policrf.policy.net import (
 )
 from policrf.policy.network import MARGIN_INPUT, N_INPUTS
 from policrf.policy.work import Work
+from policrf.types import Float32Array, FloatArray, IntArray
 
 
 @leaf

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.instance import Instance
 from policrf.crf.potentials import CUSTOM
 from policrf.errors import InvalidOption
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from policrf.policy.policy import Policy

@@ -14,10 +14,9 @@ import numpy as np
 
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
 from policrf.crf.energy import State, assign, unassign
 from policrf.mdp.completion import Completion, set_completed
-from policrf.mdp.graph import Float32Array, Graph
+from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import costs_change, inputs_change
 from policrf.policy.layers import copy_row, send
@@ -47,6 +46,7 @@ from policrf.policy.work import (
     Reach,
     Work,
 )
+from policrf.types import Float32Array, IntArray
 
 
 @leaf

@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.model import CRF
-from policrf.mdp.graph import Float32Array
 from policrf.mdp.tournament import Tournament, new_tournament
 from policrf.policy.net import COLUMNS, HIDDEN, KIND, RESIDUAL, ROUNDS, WIDTH, Net
 from policrf.policy.network import N_INPUTS
+from policrf.types import Float32Array, FloatArray, IntArray
 
 # Entries of Journal.used.
 STEPS, ROWS, LEAVES, RECORDING, TRACKING = 0, 1, 2, 3, 4

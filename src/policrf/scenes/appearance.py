@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.scenes.fields import SmoothField
 from policrf.scenes.layout import Layout
 from policrf.scenes.scene_recipe import SceneRecipe
+from policrf.types import FloatArray, IntArray
 
 _CONTRAST = 0.35
 """Smallest distance of an object's colour from that of what lies behind it, camouflage apart."""

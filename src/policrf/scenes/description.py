@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.scenes.appearance import Appearance, draw_appearance
 from policrf.scenes.fields import SmoothField
-from policrf.scenes.layout import BoolArray, Layout, draw_layout
+from policrf.scenes.layout import Layout, draw_layout
 from policrf.scenes.net_scores import NetErrors, draw_errors, probabilities
 from policrf.scenes.scene_boxes import Detection, draw_detections
 from policrf.scenes.scene_recipe import SceneRecipe
+from policrf.types import BoolArray, FloatArray, IntArray
 
 # What stands for an area of the scene: its centre and four points around it, in units of its side.
 SAMPLES = np.asarray([[0.0, 0.0], [0.25, 0.25], [-0.25, 0.25], [0.25, -0.25], [-0.25, -0.25]])

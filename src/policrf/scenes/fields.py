@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
+from policrf.types import FloatArray
 
 N_WAVES = 16
 _CHUNK = 16_384

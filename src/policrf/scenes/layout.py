@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.scenes.scene_recipe import SceneRecipe
-
-BoolArray = NDArray[np.bool_]
+from policrf.types import BoolArray, FloatArray, IntArray
 
 _HARMONICS = np.arange(2, 5)
 

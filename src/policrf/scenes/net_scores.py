@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.scenes.fields import SmoothField
 from policrf.scenes.layout import Layout
 from policrf.scenes.scene_recipe import SceneRecipe
+from policrf.types import FloatArray, IntArray
 
 _REFERENCE_SIDE = 24
 """Points a side of the grid on which τ is set; it does not depend on the size of the scene."""

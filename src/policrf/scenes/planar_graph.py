@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import Delaunay
 
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.types import FloatArray, IntArray
 
 _JITTER = 0.35
 """Largest displacement of a point, in cells of the lattice."""

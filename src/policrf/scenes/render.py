@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.errors import InvalidOption
 from policrf.scenes.description import Description, describe
-from policrf.scenes.layout import BoolArray
 from policrf.scenes.options import checked_integer, checked_size
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
+from policrf.types import BoolArray, FloatArray, IntArray
 
 VOID = 255
 """The label of pixels without truth."""

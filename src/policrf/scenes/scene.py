@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.features import feature_names, paper_features, softmax_over_neighbours
-from policrf.crf.instance import Float32Array, Instance
+from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
 from policrf.errors import InvalidInstance
@@ -17,11 +16,11 @@ from policrf.scenes.description import (
     label_counts,
     sampled,
 )
-from policrf.scenes.layout import BoolArray
 from policrf.scenes.options import checked_groups, checked_integer, checked_size
 from policrf.scenes.planar_graph import lattice_points, planar_edges
 from policrf.scenes.scene_boxes import inside_larger, overlap_shares
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
+from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
 
 _WINDOW = 0.3
 """Width of the window over which a node averages its texture, in cells of the lattice."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.scenes.fields import SmoothField
-from policrf.scenes.layout import Blob, BoolArray, Layout, SceneObject
+from policrf.scenes.layout import Blob, Layout, SceneObject
 from policrf.scenes.scene_recipe import SceneRecipe
+from policrf.types import BoolArray, FloatArray
 
 INSIDE_SHARE = 0.8
 """A box is inside a larger one if that covers this much of it."""

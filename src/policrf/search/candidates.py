@@ -19,7 +19,6 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import has_labeled_mate, majority_label
@@ -35,8 +34,9 @@ from policrf.search.walk import (
     ENCOURAGED,
     EXPANDED,
     TEMPERATURE,
-    Search,
+    Walk,
 )
+from policrf.types import IntArray
 
 M1_BONUS, M2_BONUS, M3_BONUS = 0, 1, 2
 
@@ -100,7 +100,7 @@ def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: fl
 
 @inner
 def favoured_nodes(
-    best: IntArray, scores: Tournament, q: Search, order: Tournament, state: int, most: int
+    best: IntArray, scores: Tournament, q: Walk, order: Tournament, state: int, most: int
 ) -> None:
     """The policy's and the unary's label of the nodes that a set ranks first.
 
@@ -121,7 +121,7 @@ def favoured_nodes(
 
 
 @inner
-def set_bonuses(g: Graph, a: Arrays, s: State, q: Search, state: int, most: int) -> None:
+def set_bonuses(g: Graph, a: Arrays, s: State, q: Walk, state: int, most: int) -> None:
     """M1, M2 and M3 of every action, after adding the label M3 favours at up to `most` nodes there.
 
     The score of an action that is added is left open (NaN).
@@ -161,7 +161,7 @@ def set_priors(t: Tree, state: int, temperature: float) -> None:
 
 @inner
 def expand(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, state: int
+    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Walk, state: int
 ) -> None:
     """Give a state its own actions; the engine stands there."""
     t, most = q.tree, q.settings[CANDIDATES]

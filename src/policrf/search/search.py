@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.instance import Instance
@@ -27,8 +26,9 @@ from policrf.search.walk import (
     ENGINE_STEPS,
     EXPANDED,
     SIMULATIONS,
-    Search,
+    Walk,
 )
+from policrf.types import FloatArray, IntArray
 
 ROWS_A_STEP = 64  # messages that a step overwrites, room for; what does not fit is recomputed
 WORK_A_CALL = 4000  # engine steps in a kernel call, some 10 to 100 milliseconds
@@ -226,7 +226,7 @@ class TreeSearch:
         return int(self._search.counters[SIMULATIONS])
 
 
-def _new_search(engine: Engine, options: SearchOptions) -> Search:
+def _new_search(engine: Engine, options: SearchOptions) -> Walk:
     crf, arrays = engine.instance.crf, engine.parts.arrays
     n_nodes, n_labels = crf.unary.shape
     depth = min(options.depth, n_nodes)
@@ -248,7 +248,7 @@ def _new_search(engine: Engine, options: SearchOptions) -> Search:
         options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf,
         options.lowest,
     ]  # fmt: skip
-    return Search(
+    return Walk(
         np.array(settings, np.int64),
         np.array(numbers, np.float64),
         np.zeros(6, np.int64),

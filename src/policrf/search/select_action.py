@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.mdp.random import Generator, below, uniform
 from policrf.mdp.rewards import SIGN
 from policrf.search.tree import HIGH, LOW, Tree, mean_value, scaled
@@ -35,8 +34,9 @@ from policrf.search.walk import (
     ROOT,
     SIMULATIONS,
     TEMPERATURE,
-    Search,
+    Walk,
 )
+from policrf.types import FloatArray, IntArray
 
 REWARDS_LEAF, ROLLOUT_LEAF = 0, 1
 LEAVES = ("rewards", "rollout")
@@ -47,7 +47,7 @@ _VISIT_OFFSET, _VALUE_SCALE = 50.0, 0.1  # of σ, as in the paper on Gumbel sear
 
 
 @inner
-def select_puct(q: Search, state: int) -> int:
+def select_puct(q: Walk, state: int) -> int:
     """argmax U, with one of M1, M2, M3 where these are encouraged; the earlier of equals."""
     t = q.tree
     encouraged = q.settings[ENCOURAGED] != 0
@@ -124,7 +124,7 @@ def root_value(t: Tree) -> float:
 
 
 @inner
-def select_gumbel(q: Search) -> int:
+def select_gumbel(q: Walk) -> int:
     """Of the root's actions taken as often as the schedule says, the highest noise + score + σ."""
     t, temperature = q.tree, q.numbers[TEMPERATURE]
     wanted = q.schedule[min(q.counters[SIMULATIONS], len(q.schedule) - 1)]
@@ -142,7 +142,7 @@ def select_gumbel(q: Search) -> int:
 
 
 @inner
-def decide_gumbel(q: Search) -> int:
+def decide_gumbel(q: Walk) -> int:
     """The highest noise + score + σ among the root's actions taken most in this decision."""
     t, temperature = q.tree, q.numbers[TEMPERATURE]
     visits, unknown = most_visits(t), root_value(t)
@@ -156,7 +156,7 @@ def decide_gumbel(q: Search) -> int:
 
 
 @inner
-def select(q: Search, state: int, depth: int) -> int:
+def select(q: Walk, state: int, depth: int) -> int:
     """The slot of the action that a simulation takes at this depth."""
     if depth == 0 and q.settings[ROOT] == GUMBEL_ROOT:
         return select_gumbel(q)

@@ -16,7 +16,6 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
@@ -64,11 +63,12 @@ from policrf.search.walk import (
     STATE_AT,
     STOP_EARLY,
     TEMPERATURE,
-    Search,
+    Walk,
     move_engine,
     move_state,
     reward_of,
 )
+from policrf.types import FloatArray, IntArray
 
 BEST, NONE = -1, -2  # what `run` takes as an edge
 
@@ -107,7 +107,7 @@ def settled(t: Tree, remaining: int) -> bool:
 
 
 @inner
-def begin_decision(q: Search) -> None:
+def begin_decision(q: Walk) -> None:
     """Gumbel selection draws its noise; the root has its actions already."""
     draw_noise(q.numbers[GUMBEL_SCALE], q.generator, q.noise)
     for k in range(q.tree.n_actions[0]):
@@ -115,7 +115,7 @@ def begin_decision(q: Search) -> None:
 
 
 @inner
-def keep_best(labels: IntArray, energy: float, q: Search, left: int) -> None:
+def keep_best(labels: IntArray, energy: float, q: Walk, left: int) -> None:
     """Remember a rollout if it is the best so far: its labeling, and its last `left` nodes."""
     if energy < q.numbers[BEST_ENERGY]:
         q.numbers[BEST_ENERGY] = energy
@@ -127,7 +127,7 @@ def keep_best(labels: IntArray, energy: float, q: Search, left: int) -> None:
 
 
 @inner
-def follow_plan(q: Search, i: int, label: int) -> None:
+def follow_plan(q: Walk, i: int, label: int) -> None:
     """An action was taken for good: the best rollout is left (−1) unless it was its next one."""
     at = q.counters[PLAN_AT]
     if at >= 0 and q.plan[at] == i and q.best_labels[i] == label:
@@ -137,7 +137,7 @@ def follow_plan(q: Search, i: int, label: int) -> None:
 
 
 @inner
-def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
+def descend(a: Arrays, q: Walk, depth: int, limit: int) -> int:
     """Go on selecting until a state needs actions of its own, or `limit` is reached; the depth.
 
     No engine is needed: what the tree does not know is the reward of an action not taken before.
@@ -171,7 +171,7 @@ def descend(a: Arrays, q: Search, depth: int, limit: int) -> int:
 
 
 @leaf
-def tree_policy(q: Search, out: FloatArray) -> int:
+def tree_policy(q: Walk, out: FloatArray) -> int:
     """π_MCTS(a|root) into `out` [S]; returns how many actions there are.
 
     N(a|s) / Σ N(a|s); with Gumbel selection a softmax of score + σ(value).
@@ -197,7 +197,7 @@ def tree_policy(q: Search, out: FloatArray) -> int:
 
 
 @inner
-def best_edge(q: Search) -> int:
+def best_edge(q: Walk) -> int:
     """What is decided when labeling: argmax π_MCTS, or the next action of the best rollout."""
     at = q.counters[PLAN_AT]
     if q.settings[FOLLOW] and q.numbers[BEST_ENERGY] < np.inf and at >= 0:
@@ -212,7 +212,7 @@ def best_edge(q: Search) -> int:
 
 @leaf
 def run(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search,
+    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Walk,
     count: int, goal: int, edge: int, order: IntArray, labels: IntArray, start: int, stop: int,
 ) -> None:  # fmt: skip
     """`count` simulations and an action taken for good, `stop` − `start` times; noted in arrays.

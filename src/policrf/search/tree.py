@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, leaf
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.types import FloatArray, IntArray
 
 NODE, LABEL = 0, 1  # columns of Tree.action
 LOW, HIGH = 0, 1  # entries of Tree.bounds

@@ -14,7 +14,6 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, assign, label_costs, unassign
 from policrf.mdp.completion import Completion, completed_change, set_completed
 from policrf.mdp.exploration import Explorer, note_labeled, note_unlabeled
@@ -25,16 +24,17 @@ from policrf.policy.net import Net
 from policrf.policy.step import step, undo
 from policrf.policy.work import Work
 from policrf.search.tree import LABEL, NODE, Tree
+from policrf.types import FloatArray, IntArray
 
-# Entries of Search.settings.
+# Entries of Walk.settings.
 DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY, FOLLOW, BORROW = range(10)
-# Entries of Search.numbers.
+# Entries of Walk.numbers.
 EXPLORATION, TEMPERATURE, GUMBEL_SCALE, CERTAINTY, BEST_ENERGY, LOWEST = 0, 1, 2, 3, 4, 5
-# Entries of Search.counters.
+# Entries of Walk.counters.
 SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED, PLAN_AT = 0, 1, 2, 3, 4, 5
 
 
-class Search(NamedTuple):
+class Walk(NamedTuple):
     """D = depth limit, S slots, N nodes, L labels. Mutable."""
 
     settings: IntArray  # [10]
@@ -76,7 +76,7 @@ def in_common(one: IntArray, length: int, other: IntArray, depth: int) -> int:
 
 @inner
 def move_engine(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Search, depth: int
+    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Walk, depth: int
 ) -> None:
     """Bring the engine, and what M1 and M2 are read from, to `depth` actions of the path."""
     e, at = q.explorer, q.counters
@@ -98,7 +98,7 @@ def move_engine(
 
 
 @inner
-def move_state(a: Arrays, q: Search, depth: int) -> None:
+def move_state(a: Arrays, q: Walk, depth: int) -> None:
     """Bring the energy to `depth` actions of the path."""
     s, z, at = q.state, q.completion, q.counters
     shared = in_common(q.state_path, at[STATE_AT], q.path, depth)
@@ -117,7 +117,7 @@ def move_state(a: Arrays, q: Search, depth: int) -> None:
 
 
 @inner
-def reward_of(a: Arrays, q: Search, i: int, label: int) -> float:
+def reward_of(a: Arrays, q: Walk, i: int, label: int) -> float:
     """The chosen reward of an action where the energy stands; −inf if it is forbidden there."""
     reward = q.settings[REWARD]
     if reward != SIGN and reward != DIFFERENCE:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import IntArray
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential
 from policrf.errors import InvalidOption, UnsupportedPotential
-from policrf.types import Callback, Progress, Solution
+from policrf.types import Callback, IntArray, Progress, Solution
 
 
 class Run:

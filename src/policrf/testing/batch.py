@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
 from policrf.mdp.completion import Completion, complete
-from policrf.mdp.graph import Float32Array, build_graph
+from policrf.mdp.graph import build_graph
 from policrf.mdp.state import allowed_labels, default_labels
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.network import COSTS, INPUTS, Spec
+from policrf.types import Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

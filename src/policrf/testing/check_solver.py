@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.testing.random_crf import random_crf
 from policrf.testing.reference import reference_energy, reference_minimum
-from policrf.types import Progress, Solution
+from policrf.types import IntArray, Progress, Solution
 
 Solver = str | Callable[..., None]
 

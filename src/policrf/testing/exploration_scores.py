@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.features import entropy, unary_distribution
 from policrf.crf.instance import Instance
+from policrf.types import FloatArray, IntArray
 
 
 def m1_scores(instance: Instance, labels: IntArray) -> FloatArray:

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+from policrf.types import FloatArray, IntArray
 
 GROUPS = ("potts", "hop1", "hop2", "tables", "custom")
 

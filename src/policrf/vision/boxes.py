@@ -8,13 +8,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.types import Float32Array, IntArray, Pixels
 from policrf.vision.classes import NO_LABEL
-from policrf.vision.images import Pixels
 from policrf.vision.opencv import grabcut, resize, suppress
 from policrf.vision.superpixels.slic import Segments
 
-Float32Array = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 SupportRule = Literal["inside", "rider", "none"]
 INSIDE_SHARE = 0.8  # a box is inside a larger one if that covers this much of it …
 LARGER_BY = 1.5  # … and has at least this many times its area

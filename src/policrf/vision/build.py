@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
 from policrf.crf.selection import parse_potentials
+from policrf.types import FloatArray
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import Members, edge_weights, node_features
 from policrf.vision.record import Record
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def to_instance(

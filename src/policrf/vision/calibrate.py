@@ -15,19 +15,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.datasets.store import Prepared
 from policrf.datasets.workers import each
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.metrics import class_iou, mean_over_classes, pixel_confusion
 from policrf.solvers import solve
+from policrf.types import IntArray
 from policrf.vision.build import to_instance
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
 
-IntArray = NDArray[np.int64]
 Setting = tuple[Energy, str]
 GATES = ("below", "above", "contrast")
 FREQUENT = 10

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.vision.optional import need
+from policrf.optional import need
+from policrf.plots.colours import label_colours
+from policrf.types import LabelMap, Pixels
 
-Pixels = NDArray[np.uint8]  # [H, W, 3]
-LabelMap = NDArray[np.int32]  # [H, W]
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm")
 
 
@@ -86,21 +86,10 @@ def _open(path: str | Path) -> Any:
     return pillow
 
 
-def palette(n_labels: int) -> NDArray[np.uint8]:
-    """The Pascal VOC colours `[n_labels, 3]`: the bits of a label dealt to red, green and blue."""
-    labels = np.arange(n_labels)
-    colours = np.zeros((n_labels, 3), np.uint8)
-    for shift in range(8):
-        for channel in range(3):
-            bit = (labels >> (3 * shift + channel)) & 1
-            colours[:, channel] |= (bit << (7 - shift)).astype(np.uint8)
-    return colours
-
-
 def write_labels(labels: NDArray[Any], path: str | Path) -> None:
     """A palette PNG of a label map with labels below 256."""
     image = need("PIL.Image", "Pillow").fromarray(labels.astype(np.uint8), mode=None)
-    image.putpalette(palette(256).reshape(-1).tolist())
+    image.putpalette(label_colours(256).reshape(-1).tolist())
     _save(image, path)
 
 
@@ -118,11 +107,3 @@ def _save(image: Any, path: str | Path) -> None:
     except (OSError, ValueError) as error:
         temporary.unlink(missing_ok=True)
         raise InvalidFile(f"{path}: the picture cannot be written ({error})") from None
-
-
-def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
-    """The image with every labeled pixel tinted in its label's colour; label 0 is left as it is."""
-    tint = palette(256)[labels]
-    share = np.where(labels[..., None] > 0, opacity, 0.0)
-    mixed: Pixels = (pixels * (1 - share) + tint * share).round().astype(np.uint8)
-    return mixed

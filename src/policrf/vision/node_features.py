@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from policrf.crf.features import entropy, feature_names, softmax_over_neighbours
 from policrf.errors import InvalidOption
+from policrf.types import Float32Array
 from policrf.vision.boxes import covered_share
 from policrf.vision.record import Record
 
-Float32Array = NDArray[np.float32]
 FEATURE_SETS = ("paper", "paper+appearance", "appearance")
 Members = list[NDArray[np.int64]]
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, MissingDependency
-from policrf.vision.images import Pixels
-from policrf.vision.optional import need
+from policrf.optional import need
+from policrf.types import Float32Array, Pixels
 
-Float32Array = NDArray[np.float32]
 Box = tuple[float, float, float, float]  # left, top, right, bottom; right and bottom are outside
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
+from policrf.types import Float32Array, LabelMap, Pixels
 from policrf.vision.boxes import (
     Detections,
     box_distribution,
@@ -22,7 +23,6 @@ from policrf.vision.boxes import (
     support_labels,
 )
 from policrf.vision.classes import match_classes
-from policrf.vision.images import Pixels
 from policrf.vision.nets.detectors import ClassRoles, Detector
 from policrf.vision.nets.grids import Grid
 from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
@@ -40,13 +40,11 @@ from policrf.vision.unaries import (
     pixel_distribution,
 )
 
-Float32Array = NDArray[np.float32]
-LabelMap = NDArray[np.int32]
 VOID = -1
 
 
 @dataclass(frozen=True)
-class View:
+class ImageView:
     """A record with the pixel maps that it was made from (at the working size)."""
 
     record: Record
@@ -103,7 +101,7 @@ class Pipeline:
         scores: Float32Array | None = None,
         detections: Detections | None = None,
         truth: LabelMap | None = None,
-    ) -> View:
+    ) -> ImageView:
         """All steps on one image; `scores` and `detections` stand in for the nets, if given.
 
         scores: `[h, w, C]` over the whole image. truth: `[H, W]`, −1 = void.
@@ -153,7 +151,7 @@ class Pipeline:
             has_truth=truth is not None,
         )
         clock("graph")
-        return View(record, segments, pixels, found, clock.seconds)
+        return ImageView(record, segments, pixels, found, clock.seconds)
 
     def columns(self, image: Pixels, scores: Float32Array | None = None) -> Float32Array:
         """Only the hypercolumns `[N, D]`, for fitting their principal components."""

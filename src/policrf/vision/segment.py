@@ -20,16 +20,17 @@ from numpy.typing import NDArray
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile
+from policrf.plots.colours import overlay
 from policrf.solvers import solve
-from policrf.types import Solution
+from policrf.types import Pixels, Solution
 from policrf.vision.boxes import Detections
 from policrf.vision.build import box_members, to_instance
 from policrf.vision.classes import VOC_LABELS
 from policrf.vision.energy_weights import Energy
-from policrf.vision.images import Pixels, overlay, read_image, write_image, write_labels
+from policrf.vision.images import read_image, write_image, write_labels
 from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.pipeline import Pipeline, View
+from policrf.vision.pipeline import ImageView, Pipeline
 from policrf.vision.recipe import Recipe
 from policrf.vision.superpixels.project import enlarged, project
 
@@ -43,7 +44,7 @@ class Segmentation:
     """The label of every pixel, `[H, W]`."""
     solution: Solution
     instance: Instance
-    view: View
+    view: ImageView
     energy: Energy
     seconds: dict[str, float]
     """What each step took."""

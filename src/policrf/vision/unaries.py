@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
+from policrf.types import Float32Array
 from policrf.vision.nets.grids import Grid
 from policrf.vision.superpixels.slic import Segments
 
-Float32Array = NDArray[np.float32]
 ScoreKind = Literal["logits", "probabilities"]
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from tests.vision.builders import LABELS, scene, write_onnx, write_onnx_detector
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.detectors import ClassRoles, Detector, detector_names
 from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
 from policrf.vision.nets.segmentation_net import NetOptions, SegmentationNet, _axis, open_net
-from tests.vision.builders import LABELS, scene, write_onnx, write_onnx_detector
 
 
 def test_scores_and_inner_tensors_of_an_onnx_net(tmp_path):

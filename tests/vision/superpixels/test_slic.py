@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.vision.builders import scene
 
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.slic import renumber, superpixels
-from tests.vision.builders import scene
 
 
 @pytest.mark.parametrize("count", [1, 20, 100])

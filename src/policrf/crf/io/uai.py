@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.io.files import existing_file
 from policrf.crf.io.uai_write import write_uai
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential, Potts, Tables
 from policrf.errors import InvalidFile, PolicrfError, TooLarge
+from policrf.types import FloatArray, IntArray
 
 __all__ = ["read_uai", "write_uai"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.io.files import atomic_write
 from policrf.crf.model import CRF
 from policrf.crf.tabulate import tabulate_clique
 from policrf.errors import InvalidFile, TooLarge
+from policrf.types import FloatArray, IntArray
 
 
 def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from policrf.crf.checks import IntArray
 from policrf.crf.cliques import Cliques
+from policrf.types import IntArray
 
 # Kinds of clique, as the compiled core knows them.
 AGREE, SUPPORT, TABLE, CUSTOM = 0, 1, 2, 3

@@ -12,8 +12,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from policrf.crf.checks import (
-    FloatArray,
-    IntArray,
     as_integers,
     per_clique,
     require_at_least_zero,
@@ -22,6 +20,7 @@ from policrf.crf.checks import (
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CliquePotential
 from policrf.errors import InvalidPotential
+from policrf.types import FloatArray, IntArray
 
 
 class BoxAgreement(CliquePotential):

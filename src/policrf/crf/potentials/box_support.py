@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import (
-    FloatArray,
-    IntArray,
-    frozen,
-    per_clique,
-    require_at_least_zero,
-    require_labels_in_range,
-)
+from policrf.crf.checks import frozen, per_clique, require_at_least_zero, require_labels_in_range
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CliquePotential
 from policrf.crf.potentials.box_agreement import box_labels
+from policrf.types import FloatArray, IntArray
 
 
 class BoxSupport(CliquePotential):

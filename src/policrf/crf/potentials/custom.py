@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import FloatArray, IntArray, as_floats, frozen, require_finite
+from policrf.crf.checks import as_floats, frozen, require_finite
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CliquePotential
 from policrf.errors import InvalidPotential
+from policrf.types import FloatArray, IntArray
 
 
 class Custom(CliquePotential):

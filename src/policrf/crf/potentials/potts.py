@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import FloatArray, IntArray, as_integers, per_clique
+from policrf.crf.checks import as_integers, per_clique
 from policrf.crf.potentials.base import Potential
 from policrf.errors import InvalidPotential
+from policrf.types import FloatArray, IntArray
 
 
 class Potts(Potential):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import FloatArray, IntArray, as_floats, as_integers, frozen
+from policrf.crf.checks import as_floats, as_integers, frozen
 from policrf.errors import InvalidPotential
+from policrf.types import FloatArray, IntArray
 
 
 def checked_unary(unary: ArrayLike) -> FloatArray:

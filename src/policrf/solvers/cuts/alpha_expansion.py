@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
 from policrf.errors import InvalidOption
 from policrf.solvers.cuts.crossover import Incumbent
@@ -24,6 +23,7 @@ from policrf.solvers.cuts.expansion_problem import refuse_what_no_cut_takes, wit
 from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
 from policrf.solvers.run import Run
+from policrf.types import IntArray
 
 HOP2 = ("repair", "lagrangian", "ignore")
 

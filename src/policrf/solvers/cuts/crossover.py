@@ -13,9 +13,9 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import IntArray
 from policrf.crf.energy import State, load_labels, new_state, relabel
 from policrf.crf.potentials import TABLE
+from policrf.types import IntArray
 
 
 class Incumbent:

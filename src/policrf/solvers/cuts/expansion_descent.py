@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, expand_each, move_state
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem
 from policrf.solvers.run import Run
+from policrf.types import IntArray
 
 SLICE = 1_000_000  # arcs and nodes that one kernel call lays out: some ten milliseconds
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.solvers.cuts.maxflow import FREE, cut
+from policrf.types import BoolArray, IntArray
 
 VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b beforehand
 

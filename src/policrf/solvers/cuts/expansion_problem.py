@@ -20,11 +20,12 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray, frozen
+from policrf.crf.checks import frozen
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE, CliquePotential, Potts, Tables
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.maxflow import Network, new_network
+from policrf.types import FloatArray, IntArray
 
 ROUNDING = 1e-12  # of the largest capacity at a node: what counts as nothing there
 

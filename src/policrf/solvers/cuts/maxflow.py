@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.types import FloatArray, IntArray
 
 FREE = 0  # the level of a node outside the forest; the roots have level 1
 ROOT, ORPHAN = -1, -2  # in place of a parent arc

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.solvers.cuts.quota_repair import QuotaRepair
+from policrf.types import FloatArray
 
 
 def ascend(repair: QuotaRepair, iterations: int) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
+from policrf.types import FloatArray, IntArray
 
 BATCH = 16
 PARTNERS = 8  # candidates on either side of an exchange

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
@@ -24,6 +23,7 @@ from policrf.solvers.cuts.expansion_move import expand
 from policrf.solvers.cuts.quota_moves import bring, exchange
 from policrf.solvers.cuts.quotas import Quotas
 from policrf.solvers.moves.icm import descend as relabel_single_nodes
+from policrf.types import FloatArray, IntArray
 
 ROUNDS = 10
 CHORDS = 40  # steps along an envelope; it takes a handful

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import SUPPORT
 from policrf.solvers.cuts.expansion_problem import MoveProblem
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 class Quotas:

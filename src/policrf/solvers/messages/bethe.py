@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.checks import FloatArray
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms
 from policrf.solvers.messages.message_passing import collect
 from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.messages.pair_messages import send
 from policrf.solvers.messages.spanning_forests import forest
+from policrf.types import FloatArray
 
 
 def has_no_cycle(g: FactorGraph) -> bool:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs, send_from_clique
 from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.types import FloatArray, IntArray
 
 ROUNDS = 20  # minimisations that the largest ω may take
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import TABLE
 from policrf.solvers.messages.counting_messages import (
     count_cost,
@@ -17,6 +16,7 @@ from policrf.solvers.messages.counting_messages import (
     counting_minimum,
 )
 from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.types import FloatArray, IntArray
 
 
 @leaf

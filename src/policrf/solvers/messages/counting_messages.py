@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import AGREE
+from policrf.types import FloatArray, IntArray
 
 
 @leaf

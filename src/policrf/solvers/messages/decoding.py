@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
 from policrf.solvers.messages.factor_graph import FactorGraph
 from policrf.solvers.messages.pair_messages import pair_cost
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 @kernel

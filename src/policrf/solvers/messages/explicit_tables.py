@@ -8,12 +8,12 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import custom_energy
 from policrf.crf.potentials import CUSTOM, TABLE
 from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge, UnsupportedPotential
 from policrf.solvers.run import Run
+from policrf.types import FloatArray, IntArray
 
 SLICE = 10_000  # calls of a custom function between two looks at the clock
 TABLE_LIMIT = 2**18  # entries of one clique's table that the solvers take by default

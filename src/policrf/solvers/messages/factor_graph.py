@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.messages.explicit_tables import ExplicitTables
 from policrf.solvers.messages.node_order import order_nodes
+from policrf.types import BoolArray, FloatArray, IntArray
 
 # Kinds of arc. HOP1 through its z_b: MEMBER is the arc of y_i, BOX the arc of z_b.
 POTTS, MEMBER, BOX, DENSE = 0, 1, 2, 3

@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray
 from policrf.solvers.messages.factor_graph import POTTS, FactorGraph
 from policrf.solvers.messages.pair_messages import send
+from policrf.types import FloatArray
 
 FORWARD, BACKWARD, ALL = 1, -1, 0
 UNDAMPED = -1.0  # no damping, and nobody asks how much the messages changed

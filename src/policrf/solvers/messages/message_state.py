@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
 from policrf.solvers.messages.decoding import decide_boxes, decode
 from policrf.solvers.messages.factor_graph import DENSE, FactorGraph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, sweep
 from policrf.solvers.run import Run
+from policrf.types import FloatArray, IntArray
 
 SLICE = 20_000_000  # elementary steps of a kernel call: some 20 to 50 milliseconds
 

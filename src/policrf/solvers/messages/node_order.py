@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import BoolArray, IntArray
+from policrf.types import BoolArray, IntArray
 
 GOOD = 1.3  # chains, relative to half the neighbours, at which the given order is kept
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import FloatArray
 from policrf.solvers.messages.factor_graph import BOX, DENSE, MEMBER, POTTS, FactorGraph
+from policrf.types import FloatArray
 
 
 @leaf

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
+from policrf.types import BoolArray, FloatArray, IntArray
 
 ROUNDS = 16  # spanning forests that appearance probabilities are counted over, at least
 

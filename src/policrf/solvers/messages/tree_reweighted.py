@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.errors import InvalidOption
 from policrf.solvers.messages.clique_ascent import ascend
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
@@ -23,6 +22,7 @@ from policrf.solvers.messages.message_passing import ALL, BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState, bound_meets_energy
 from policrf.solvers.messages.spanning_forests import appearance_probabilities
 from policrf.solvers.run import Run
+from policrf.types import FloatArray
 
 PATIENCE = 10  # looks at the bound in which it must rise by `tolerance`
 LOOK_EVERY = 5  # parallel iterations between two bounds and labelings

@@ -12,11 +12,11 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, label_costs, new_state
 from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order_heap, pop_first
 from policrf.solvers.run import Run
+from policrf.types import FloatArray, IntArray
 
 SLICE = 2_000  # nodes a kernel call labels
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, IntArray
 
 SLICE = 20_000  # nodes a kernel call visits, a few milliseconds
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.errors import InvalidOption
 from policrf.solvers import solve
 from policrf.solvers.moves.local_search import (
     LENGTH,
-    Search,
+    LocalSearch,
     centred,
     descend,
     keep,
@@ -38,6 +37,7 @@ from policrf.solvers.moves.subset_search import (
     update_reach,
 )
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, FloatArray, IntArray
 
 STEPS = 50_000  # trials of the subset search in one kernel call, some 10 ms
 PYTHON_STEPS = 500  # with Custom terms, which may be slow Python functions
@@ -125,7 +125,7 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
     labels[:] = s.labels
 
 
-def _descend(a: Arrays, s: State, q: Search) -> None:
+def _descend(a: Arrays, s: State, q: LocalSearch) -> None:
     """Single relabels to the end: few, after a move."""
     while q.cursor[LENGTH] > 0:
         descend(a, s, q, slice_size(a))
@@ -135,8 +135,8 @@ def _descend(a: Arrays, s: State, q: Search) -> None:
 
 @kernel
 def sweep(
-    a: Arrays, s: State, q: Search, t: Subsets, size: int, graph_ptr: IntArray, graph: IntArray,
-    roots: IntArray, at: IntArray, steps: int,
+    a: Arrays, s: State, q: LocalSearch, t: Subsets, size: int, graph_ptr: IntArray,
+    graph: IntArray, roots: IntArray, at: IntArray, steps: int,
 ) -> bool:  # fmt: skip
     """Search from one root after the other until a move was made (True) or the steps are used up.
 

@@ -16,15 +16,16 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray, frozen
+from policrf.crf.checks import frozen
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.types import BoolArray, FloatArray, IntArray
 
 RELATIVE = 1e-12  # a move must gain this part of the largest coefficient
-FIRST, LENGTH, N_CHANGED, N_MOVED = range(4)  # entries of `Search.cursor`
+FIRST, LENGTH, N_CHANGED, N_MOVED = range(4)  # entries of `LocalSearch.cursor`
 
 
-class Search(NamedTuple):
+class LocalSearch(NamedTuple):
     """Mutable; N nodes, C cliques."""
 
     queue: IntArray  # [N]; ring buffer of nodes whose surroundings changed
@@ -44,10 +45,10 @@ class Search(NamedTuple):
     noted: IntArray  # [2, N]; scratch space: nodes, and a label of each
 
 
-def new_search(a: Arrays) -> Search:
+def new_search(a: Arrays) -> LocalSearch:
     """Every node queued and stale."""
     n_nodes, n_cliques = len(a.unary), len(a.clique_kind)
-    return Search(
+    return LocalSearch(
         queue=np.arange(n_nodes, dtype=np.int64),
         cursor=np.array([0, n_nodes, 0, 0], np.int64),
         queued=np.ones(n_nodes, np.bool_),
@@ -66,7 +67,7 @@ def new_search(a: Arrays) -> Search:
     )
 
 
-def leave_alone(a: Arrays, q: Search, nodes: BoolArray) -> None:
+def leave_alone(a: Arrays, q: LocalSearch, nodes: BoolArray) -> None:
     """Let a new search not look at these nodes [N], and at cliques of none but these."""
     others = np.flatnonzero(~nodes)
     q.queue[: len(others)] = others
@@ -99,7 +100,7 @@ def is_gain(now: int, total: float, before: int, margin: float) -> bool:
 
 
 @inner
-def push(q: Search, i: int) -> None:
+def push(q: LocalSearch, i: int) -> None:
     """Queue node i and mark what is known of it as out of date."""
     q.stale[i] = True
     q.touched[i] = True
@@ -121,7 +122,7 @@ def step_energy(a: Arrays, c: int, matches: int) -> float:
 
 
 @inner
-def adopt(a: Arrays, s: State, q: Search, i: int, old: int) -> None:
+def adopt(a: Arrays, s: State, q: LocalSearch, i: int, old: int) -> None:
     """Node i was relabeled from `old`: note it, and queue it and its neighbours."""
     if q.before[i] < 0:
         q.before[i] = old
@@ -140,7 +141,7 @@ def adopt(a: Arrays, s: State, q: Search, i: int, old: int) -> None:
 
 
 @inner
-def flush(a: Arrays, s: State, q: Search) -> None:
+def flush(a: Arrays, s: State, q: LocalSearch) -> None:
     """Queue the members of cliques of adopted nodes, but where counting says it is all the same."""
     for n in range(q.cursor[N_MOVED]):
         c = q.moved[n]
@@ -159,7 +160,7 @@ def flush(a: Arrays, s: State, q: Search) -> None:
 
 
 @inner
-def row(a: Arrays, s: State, q: Search, i: int) -> None:
+def row(a: Arrays, s: State, q: LocalSearch, i: int) -> None:
     """Bring `costs[i]` up to date."""
     if q.stale[i]:
         label_costs(a, s, i, q.costs[i])
@@ -167,7 +168,7 @@ def row(a: Arrays, s: State, q: Search, i: int) -> None:
 
 
 @leaf
-def keep(a: Arrays, s: State, q: Search) -> None:
+def keep(a: Arrays, s: State, q: LocalSearch) -> None:
     """End a move for good: the cliques at and next to its nodes are worth another try."""
     for n in range(q.cursor[N_CHANGED]):
         i = q.changed[n]
@@ -184,7 +185,7 @@ def keep(a: Arrays, s: State, q: Search) -> None:
 
 
 @leaf
-def undo(a: Arrays, s: State, q: Search) -> None:
+def undo(a: Arrays, s: State, q: LocalSearch) -> None:
     """Take the changes since the last `keep` back. The queue keeps what was queued."""
     for n in range(q.cursor[N_CHANGED]):
         i = q.changed[n]
@@ -199,7 +200,7 @@ def undo(a: Arrays, s: State, q: Search) -> None:
 
 
 @leaf
-def end_move(a: Arrays, s: State, q: Search, forbidden: int) -> bool:
+def end_move(a: Arrays, s: State, q: LocalSearch, forbidden: int) -> bool:
     """Keep the move if it gained (before it, `forbidden` terms were infinite), else undo it."""
     gained = is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0])
     if gained:
@@ -210,7 +211,7 @@ def end_move(a: Arrays, s: State, q: Search, forbidden: int) -> bool:
 
 
 @leaf
-def descend(a: Arrays, s: State, q: Search, limit: int) -> int:
+def descend(a: Arrays, s: State, q: LocalSearch, limit: int) -> int:
     """Relabel queued nodes while that lowers the energy; returns what is left of `limit` visits."""
     n_labels = a.unary.shape[1]
     flush(a, s, q)

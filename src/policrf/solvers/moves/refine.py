@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.model import CRF
@@ -26,7 +25,7 @@ from policrf.solvers.moves.indexed_heap import Heap, empty_heap
 from policrf.solvers.moves.local_search import (
     LENGTH,
     N_MOVED,
-    Search,
+    LocalSearch,
     centred,
     descend,
     end_move,
@@ -41,6 +40,7 @@ from policrf.solvers.moves.refine_growth import growth_moves
 from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, IntArray
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
 SWEEPS = 10  # rounds over the labels in a cut move
@@ -143,7 +143,7 @@ def improve(
 
 
 def _one_round(
-    a: Arrays, s: State, q: Search, heap: Heap, moves: Moves, cuts: Cuts | None, anew: bool
+    a: Arrays, s: State, q: LocalSearch, heap: Heap, moves: Moves, cuts: Cuts | None, anew: bool
 ) -> Generator[tuple[str, int]]:
     """Every kind of move once, in slices; yields the kind and the number of moves made.
 
@@ -180,7 +180,7 @@ def _one_round(
     q.touched[:] = False
 
 
-def _singles(a: Arrays, s: State, q: Search) -> Iterator[tuple[str, int]]:
+def _singles(a: Arrays, s: State, q: LocalSearch) -> Iterator[tuple[str, int]]:
     """Descend to the end of the queue, and close the move."""
     while _unsettled(q):
         descend(a, s, q, slice_size(a))
@@ -188,7 +188,7 @@ def _singles(a: Arrays, s: State, q: Search) -> Iterator[tuple[str, int]]:
     keep(a, s, q)
 
 
-def _boxes(a: Arrays, s: State, q: Search, heap: Heap) -> Iterator[tuple[str, int]]:
+def _boxes(a: Arrays, s: State, q: LocalSearch, heap: Heap) -> Iterator[tuple[str, int]]:
     """The moves of every open counting clique."""
     cursor = np.zeros(4, np.int64)
     try:
@@ -202,7 +202,7 @@ def _boxes(a: Arrays, s: State, q: Search, heap: Heap) -> Iterator[tuple[str, in
 
 
 def _cuts(
-    a: Arrays, s: State, q: Search, heap: Heap, cuts: Cuts, anew: bool
+    a: Arrays, s: State, q: LocalSearch, heap: Heap, cuts: Cuts, anew: bool
 ) -> Iterator[tuple[str, int]]:
     """One cut move."""
     network = cuts.problem.network
@@ -217,7 +217,12 @@ def _cuts(
 
 
 def _settle(
-    kind: str, a: Arrays, s: State, q: Search, move: Callable[[], bool], cuts: Cuts | None = None
+    kind: str,
+    a: Arrays,
+    s: State,
+    q: LocalSearch,
+    move: Callable[[], bool],
+    cuts: Cuts | None = None,
 ) -> Iterator[tuple[str, int]]:
     """Make a move, descend from there, and take it back unless the energy fell.
 
@@ -241,7 +246,7 @@ def _settle(
     yield kind, int(better)
 
 
-def _unsettled(q: Search) -> bool:
+def _unsettled(q: LocalSearch) -> bool:
     return bool(q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0)
 
 

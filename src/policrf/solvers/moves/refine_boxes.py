@@ -13,13 +13,12 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, counting_energy, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.moves.indexed_heap import Heap, change_key, order_heap, pop_first
 from policrf.solvers.moves.local_search import (
     LENGTH,
-    Search,
+    LocalSearch,
     adopt,
     descend,
     end_move,
@@ -28,6 +27,7 @@ from policrf.solvers.moves.local_search import (
     row,
     step_energy,
 )
+from policrf.types import FloatArray, IntArray
 
 BEGIN, SETTLE, TRADE, END = range(4)  # what `box_moves` does next with a clique
 CLIQUE, STAGE, FORBIDDEN, MADE = range(4)  # entries of its cursor
@@ -38,7 +38,7 @@ PATIENCE = 16  # trades in a row that gain nothing
 
 
 @kernel
-def box_moves(a: Arrays, s: State, q: Search, h: Heap, cursor: IntArray, limit: int) -> None:
+def box_moves(a: Arrays, s: State, q: LocalSearch, h: Heap, cursor: IntArray, limit: int) -> None:
     """The moves of the open counting cliques from cursor[CLIQUE] on, about `limit` visits' worth.
 
     Each is settled by single relabels, and taken back unless the energy fell: while cursor[STAGE]
@@ -76,7 +76,7 @@ def box_moves(a: Arrays, s: State, q: Search, h: Heap, cursor: IntArray, limit: 
 
 
 @leaf
-def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
+def box_move(a: Arrays, s: State, q: LocalSearch, h: Heap, c: int) -> bool:
     """Make the move of counting clique c if it promises something; `h` is an empty heap."""
     label, size = a.clique_label[c], a.clique_ptr[c + 1] - a.clique_ptr[c]
     first, last = a.clique_ptr[c], a.clique_ptr[c + 1]
@@ -113,7 +113,7 @@ def box_move(a: Arrays, s: State, q: Search, h: Heap, c: int) -> bool:
 
 
 @inner
-def take_label(a: Arrays, s: State, q: Search, h: Heap, c: int, wanted: int) -> int:
+def take_label(a: Arrays, s: State, q: LocalSearch, h: Heap, c: int, wanted: int) -> int:
     """Let members take the label of clique c, the cheapest next, until `wanted` have it.
 
     Returns how many did; they and their old labels are in `q.noted`. None does where the count of a
@@ -156,7 +156,7 @@ def take_label(a: Arrays, s: State, q: Search, h: Heap, c: int, wanted: int) -> 
 
 
 @inner
-def price(s: State, q: Search, i: int, label: int) -> float:
+def price(s: State, q: LocalSearch, i: int, label: int) -> float:
     """What it costs node i, whose row is fresh, to take the label; +inf where it may not."""
     asked, own = q.costs[i, label], q.costs[i, s.labels[i]]
     if own < np.inf:
@@ -165,7 +165,7 @@ def price(s: State, q: Search, i: int, label: int) -> float:
 
 
 @inner
-def cheapest_other(q: Search, i: int, own: int) -> int:
+def cheapest_other(q: LocalSearch, i: int, own: int) -> int:
     """The cheapest label of node i, whose row is fresh, but `own`; `own` if it has no other."""
     best, least = own, np.inf
     for label in range(q.costs.shape[1]):
@@ -175,7 +175,7 @@ def cheapest_other(q: Search, i: int, own: int) -> int:
 
 
 @inner
-def estimate(a: Arrays, s: State, q: Search, c: int, grows: bool) -> float:
+def estimate(a: Arrays, s: State, q: LocalSearch, c: int, grows: bool) -> float:
     """A hopeful guess of what all members taking the label, or all holders giving it up, changes.
 
     Members that leave are taken to agree among themselves, and one for which the label is dear is
@@ -207,7 +207,7 @@ def estimate(a: Arrays, s: State, q: Search, c: int, grows: bool) -> float:
 
 
 @inner
-def alone(a: Arrays, s: State, q: Search, i: int, label: int, grows: bool) -> float:
+def alone(a: Arrays, s: State, q: LocalSearch, i: int, label: int, grows: bool) -> float:
     """The part of node i in `estimate`, counting cliques of the label left out but counted."""
     if grows:
         value = price(s, q, i, label)
@@ -233,7 +233,7 @@ def alone(a: Arrays, s: State, q: Search, i: int, label: int, grows: bool) -> fl
 
 
 @kernel
-def trade_moves(a: Arrays, s: State, q: Search, c: int, limit: int) -> int:
+def trade_moves(a: Arrays, s: State, q: LocalSearch, c: int, limit: int) -> int:
     """Trades at a quota just met, in chains: the best trade next, even if it gains nothing yet.
 
     A chain moves each node once and is cut back to its best length (Kernighan & Lin 1970). Returns
@@ -279,7 +279,7 @@ def trade_moves(a: Arrays, s: State, q: Search, c: int, limit: int) -> int:
 
 
 @inner
-def outdate(a: Arrays, q: Search, i: int) -> None:
+def outdate(a: Arrays, q: LocalSearch, i: int) -> None:
     """Node i was relabeled in a trial: its neighbours' rows are out of date, and its own."""
     q.stale[i] = True
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
@@ -288,7 +288,7 @@ def outdate(a: Arrays, q: Search, i: int) -> None:
 
 @inner
 def find_trade(
-    a: Arrays, s: State, q: Search, c: int, pair: IntArray, new: IntArray, ranked: IntArray,
+    a: Arrays, s: State, q: LocalSearch, c: int, pair: IntArray, new: IntArray, ranked: IntArray,
     prices: FloatArray,
 ) -> None:  # fmt: skip
     """The cheapest giver and taker of the clique's label (−1: none) and what they take instead.

@@ -19,7 +19,6 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, relabel
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, BoxAgreement, BoxSupport, Potential, Potts, Tables
@@ -31,8 +30,9 @@ from policrf.solvers.cuts.expansion_problem import (
     refuse_what_no_cut_takes,
 )
 from policrf.solvers.moves.indexed_heap import Heap
-from policrf.solvers.moves.local_search import N_CHANGED, Search, adopt, flush, is_gain, row
+from policrf.solvers.moves.local_search import N_CHANGED, LocalSearch, adopt, flush, is_gain, row
 from policrf.solvers.moves.refine_boxes import cheapest_other, price, take_label, trade_moves
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 class Cuts(NamedTuple):
@@ -90,7 +90,7 @@ def _is_cut(crf: CRF, group: Potential) -> bool:
 
 
 @leaf
-def prepare_cuts(a: Arrays, s: State, q: Search, cuts: Cuts, anew: bool) -> int:
+def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, anew: bool) -> int:
     """Price the quotas and let the moves start from the labels of `s`; how many labels to move to.
 
     Or, `anew`, from every node's cheapest label by itself: what comes of that is another labeling.
@@ -131,7 +131,7 @@ def prepare_cuts(a: Arrays, s: State, q: Search, cuts: Cuts, anew: bool) -> int:
 
 
 @inner
-def quota_price(a: Arrays, s: State, q: Search, c: int) -> float:
+def quota_price(a: Arrays, s: State, q: LocalSearch, c: int) -> float:
     """What a member with the label of quota c is worth to it as things are."""
     if s.matches[c] > a.clique_count[c] or a.clique_count[c] == 0:
         return 0.0
@@ -155,7 +155,7 @@ def quota_price(a: Arrays, s: State, q: Search, c: int) -> float:
 
 
 @kernel
-def propose(a: Arrays, s: State, q: Search, h: Heap, cuts: Cuts) -> bool:
+def propose(a: Arrays, s: State, q: LocalSearch, h: Heap, cuts: Cuts) -> bool:
     """Take the labels that the moves reached over, and bring the quotas to their counts."""
     different = False
     for i in range(len(s.labels)):
@@ -179,7 +179,7 @@ def propose(a: Arrays, s: State, q: Search, h: Heap, cuts: Cuts) -> bool:
 
 
 @inner
-def fill_quota(a: Arrays, s: State, q: Search, h: Heap, c: int) -> None:
+def fill_quota(a: Arrays, s: State, q: LocalSearch, h: Heap, c: int) -> None:
     """Let the cheapest members of quota c take its label until it is met, if that pays."""
     total, forbidden = s.total[0], s.forbidden[0]
     count = take_label(a, s, q, h, c, a.clique_count[c])
@@ -196,7 +196,7 @@ def fill_quota(a: Arrays, s: State, q: Search, h: Heap, c: int) -> None:
 
 
 @inner
-def thin_quota(a: Arrays, s: State, q: Search, c: int) -> None:
+def thin_quota(a: Arrays, s: State, q: LocalSearch, c: int) -> None:
     """Let those holders of quota c leave that gain most by it, while it has more than it needs."""
     label = a.clique_label[c]
     while s.matches[c] > a.clique_count[c]:
@@ -216,7 +216,7 @@ def thin_quota(a: Arrays, s: State, q: Search, c: int) -> None:
 
 
 @leaf
-def mix(a: Arrays, s: State, q: Search, forbidden: int, other: IntArray) -> None:
+def mix(a: Arrays, s: State, q: LocalSearch, forbidden: int, other: IntArray) -> None:
     """The better of the labelings before and after the move, and regions of the other one.
 
     Before the move, `forbidden` terms were infinite. Regions are connected nodes that the move

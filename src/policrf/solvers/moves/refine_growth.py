@@ -13,15 +13,15 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
-from policrf.solvers.moves.local_search import Search, adopt, flush, is_gain, row
+from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain, row
+from policrf.types import FloatArray, IntArray
 
 DEPTH = 16  # nodes a label spreads over at most before it must have gained
 
 
 @kernel
-def growth_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
+def growth_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> int:
     """Try the labels next to the touched nodes start … stop − 1; returns the moves made."""
     patch, old = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
     frontier, prices = np.empty(len(a.unary), np.int64), np.empty(len(a.unary))
@@ -58,7 +58,7 @@ def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
 
 @inner
 def spread(
-    a: Arrays, s: State, q: Search, i: int, label: int, limit: float, patch: IntArray,
+    a: Arrays, s: State, q: LocalSearch, i: int, label: int, limit: float, patch: IntArray,
     old: IntArray, frontier: IntArray, prices: FloatArray, costs: FloatArray,
 ) -> int:  # fmt: skip
     """Let the label spread; the size of the patch (in `patch`, with `old` labels) if that gains.

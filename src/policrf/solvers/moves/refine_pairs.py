@@ -16,13 +16,13 @@ from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
-from policrf.solvers.moves.local_search import Search, adopt, flush, is_gain, row
+from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain, row
 
 SMALL_CLIQUE = 4  # members of a table or custom clique whose pairs are tried
 
 
 @leaf
-def pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
+def pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> int:
     """Try the edges start … stop − 1 that have a touched end; returns how many moves were made."""
     moves = 0
     for e in range(start, stop):
@@ -55,7 +55,7 @@ def pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
 
 
 @inner
-def best_pair(q: Search, i: int, j: int, y: int, z: int, weight: float) -> tuple[int, int]:
+def best_pair(q: LocalSearch, i: int, j: int, y: int, z: int, weight: float) -> tuple[int, int]:
     """The joint relabeling of an edge's ends that promises most, or (y, z) if none does."""
     first, second, least = y, z, -q.margin[0]
     base = q.costs[i, y] + q.costs[j, z]
@@ -94,7 +94,7 @@ def exchange_matters(a: Arrays, i: int, j: int, y: int, z: int) -> bool:
 
 
 @kernel
-def table_pair_moves(a: Arrays, s: State, q: Search, start: int, stop: int) -> int:
+def table_pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> int:
     """Try the pairs inside the small table and custom cliques start … stop − 1.
 
     For every label of the one, the other takes its best; the first that gains is made.

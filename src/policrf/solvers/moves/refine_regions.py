@@ -11,14 +11,20 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, counting_energy, relabel
-from policrf.solvers.moves.local_search import Search, adopt
+from policrf.solvers.moves.local_search import LocalSearch, adopt
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 @kernel
 def region_move(
-    a: Arrays, s: State, q: Search, visited: BoolArray, region: IntArray, start: int, limit: int
+    a: Arrays,
+    s: State,
+    q: LocalSearch,
+    visited: BoolArray,
+    region: IntArray,
+    start: int,
+    limit: int,
 ) -> tuple[int, bool]:
     """Relabel the first region that promises a gain, of the nodes from `start` on not `visited`.
 

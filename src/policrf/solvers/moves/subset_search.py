@@ -17,10 +17,10 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
-from policrf.solvers.moves.local_search import Search, adopt, flush, is_gain
+from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain
+from policrf.types import BoolArray, FloatArray, IntArray
 
 WIDE_CLIQUE = 8  # larger cliques join a member to the next WIDE_CLIQUE / 2 only, either way
 
@@ -211,7 +211,7 @@ def abandon(a: Arrays, s: State, t: Subsets) -> None:
 
 
 @inner
-def accept(a: Arrays, s: State, q: Search, t: Subsets, size: int) -> None:
+def accept(a: Arrays, s: State, q: LocalSearch, t: Subsets, size: int) -> None:
     """Make the move that `explore` found."""
     abandon(a, s, t)
     for d in range(size):

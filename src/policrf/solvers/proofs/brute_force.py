@@ -13,11 +13,11 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, energy_terms, load_labels, new_state, unassign
 from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, FloatArray, IntArray
 
 STEPS = (
     1 << 14

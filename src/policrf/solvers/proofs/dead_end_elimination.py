@@ -17,9 +17,9 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, FloatArray, IntArray
 
 WORK = 5_000_000  # comparisons a kernel call makes, some 50 ms
 TABLE_WORK = 1 << 22  # table entries times labels that a visit of one node may look at

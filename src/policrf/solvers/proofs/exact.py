@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, TABLE, Custom, Potential, Tables
 from policrf.crf.tabulate import tabulate_clique
@@ -25,6 +24,7 @@ from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminat
 from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
 from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, IntArray
 
 BACKENDS = ("auto", "highs", "toulbar2")
 BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.solvers.proofs.milp import Milp
+from policrf.types import FloatArray
 
 POLL = 0.05  # seconds
 LAST_WORDS = 0.5  # seconds a cancelled solver gets to answer; then it is left to end by itself

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.solvers.proofs.milp import Milp, MilpBuilder
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.types import BoolArray, FloatArray, IntArray
 
 TOTAL = float(2**50)
 

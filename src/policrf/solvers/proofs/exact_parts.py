@@ -11,7 +11,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.checks import BoolArray, IntArray
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, TABLE
@@ -21,6 +20,7 @@ from policrf.solvers.proofs.exact_model import build_model
 from policrf.solvers.proofs.exact_network import build_network
 from policrf.solvers.proofs.exact_toulbar2 import has_toulbar2, solve_network
 from policrf.solvers.run import Run
+from policrf.types import BoolArray, IntArray
 
 TOULBAR2_SHARE = 0.6  # of the time that is left; HiGHS gets the rest where it does not finish
 LABELS = (50, 6_000)  # below, HiGHS is done before a process starts; above, it has a bound sooner

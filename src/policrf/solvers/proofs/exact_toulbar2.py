@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import IntArray
 from policrf.errors import MissingDependency
 from policrf.solvers.proofs import toulbar2_worker
 from policrf.solvers.proofs.exact_network import Network
+from policrf.types import IntArray
 
 POLL = 0.02  # seconds
 GRACE = 1.0  # seconds after its own time limit, which counts processor time

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 class Milp(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.potentials import SUPPORT
 from policrf.errors import InvalidOption
@@ -28,6 +27,7 @@ from policrf.solvers.moves.icm import descend
 from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
 from policrf.solvers.run import Run
+from policrf.types import FloatArray, IntArray
 
 PATIENCE = 10  # iterations without a better bound after which steps get shorter
 SHORTEN = 0.7

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.crf.potentials import TABLE
 from policrf.solvers.messages.clique_messages import advance
 from policrf.solvers.messages.counting_messages import count_cost
 from policrf.solvers.messages.factor_graph import POTTS, FactorGraph
 from policrf.solvers.messages.pair_messages import pair_cost
 from policrf.solvers.relaxations.poisson_binomial import insert_event, leave_one_out
+from policrf.types import FloatArray, IntArray
 
 
 class Counts(NamedTuple):

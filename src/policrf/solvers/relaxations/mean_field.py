@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.checks import FloatArray
 from policrf.crf.potentials import TABLE
 from policrf.errors import InvalidOption
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
@@ -21,6 +20,7 @@ from policrf.solvers.messages.factor_graph import DENSE, FactorGraph, build_fact
 from policrf.solvers.messages.message_state import real_labels, slices, table_sizes
 from policrf.solvers.relaxations.expectations import count_labels, new_counts, relax
 from policrf.solvers.run import Run
+from policrf.types import FloatArray
 
 HOT = 4.0  # the first temperature, in units of the median margin between a node's two best labels
 COLD = 1e-12  # the lowest temperature, in units of the largest single term

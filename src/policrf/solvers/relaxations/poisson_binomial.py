@@ -12,7 +12,7 @@ O(n √n) at worst, and O(n) once their probabilities are near 0 and 1.
 from __future__ import annotations
 
 from policrf.compiled import leaf
-from policrf.crf.checks import FloatArray, IntArray
+from policrf.types import FloatArray, IntArray
 
 NEGLIGIBLE = 1e-18
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import FloatArray, IntArray
 from policrf.solvers.messages.clique_messages import clique_minimum
 from policrf.solvers.messages.factor_graph import FactorGraph
 from policrf.solvers.relaxations.tree_slaves import Forests
+from policrf.types import FloatArray, IntArray
 
 
 @kernel

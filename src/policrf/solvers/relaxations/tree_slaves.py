@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.crf.checks import BoolArray, FloatArray, IntArray
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms
 from policrf.solvers.messages.pair_messages import pair_cost, send
 from policrf.solvers.messages.spanning_forests import forest_cover
+from policrf.types import BoolArray, FloatArray, IntArray
 
 
 class Forests(NamedTuple):

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
+from policrf.types import Float32Array, IntArray, Pixels
 from policrf.vision.boxes import PLAIN, RIDDEN, Detections
 from policrf.vision.classes import canonical, match_classes, read_names
-from policrf.vision.images import Pixels
 from policrf.vision.nets.segmentation_net import windows
 
-Float32Array = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 RIDDEN_CLASSES = ("bicycle",)
 
 

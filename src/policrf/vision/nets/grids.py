@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from policrf.types import Float32Array
 from policrf.vision.superpixels.slic import Segments
 
-Float32Array = NDArray[np.float32]
 Window = tuple[int, int, int, int]  # top, left, bottom, right in pixels of the image
 
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.types import Float32Array
 from policrf.vision.nets.grids import Grid, map_means
 from policrf.vision.superpixels.slic import Segments
-
-Float32Array = NDArray[np.float32]
 
 
 def hypercolumns(

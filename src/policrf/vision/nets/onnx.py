@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.optional import need
+from policrf.optional import need
+from policrf.types import Float32Array
 
-Float32Array = NDArray[np.float32]
 _GRAPH, _NODE, _NODE_OUTPUT, _GRAPH_OUTPUT, _VALUE_NAME = 7, 1, 2, 12, 1
 
 

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.images import Pixels
+from policrf.types import Float32Array, Pixels
 from policrf.vision.nets.grids import Grid, Window
-from policrf.vision.nets.tensors import Net, find_tensor
+from policrf.vision.nets.tensors import NetFile, find_tensor
 from policrf.vision.opencv import resize
 
-Float32Array = NDArray[np.float32]
 Fit = Literal["pad", "fill", "stretch"]
 OVERLAP = 0.2  # share of a window that the next one covers too
 
@@ -123,7 +122,7 @@ class SegmentationNet:
         return canvas, new[0] / height, new[1] / width
 
 
-def open_net(path: str | Path) -> Net:
+def open_net(path: str | Path) -> NetFile:
     """A net by its suffix."""
     file = Path(path)
     if not file.is_file():

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
+from policrf.types import Float32Array
 
-Float32Array = NDArray[np.float32]
 
-
-class Net(Protocol):
+class NetFile(Protocol):
     """A loaded net file, whatever its format."""
 
     path: str
@@ -31,7 +30,7 @@ class Net(Protocol):
         ...
 
 
-def find_tensor(net: Net, wanted: str) -> str:
+def find_tensor(net: NetFile, wanted: str) -> str:
     """The full name of a tensor; converters fuse names with ";", and any part will do.
 
     >>> from types import SimpleNamespace

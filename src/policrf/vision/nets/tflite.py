@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.vision.optional import need
-
-Float32Array = NDArray[np.float32]
+from policrf.optional import need
+from policrf.types import Float32Array
 
 
 class TFLiteNet:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.vision.images import Pixels
-from policrf.vision.optional import need
+from policrf.optional import need
+from policrf.types import Pixels
 
 Segments = NDArray[np.int32]  # [H, W], superpixels 0 … N−1, each occurring
 

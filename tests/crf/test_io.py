@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidFile, PolicrfError, TooLarge
@@ -16,7 +16,7 @@ from policrf.testing.random_crf import spread
 from policrf.testing.reference import all_labelings
 from policrf.testing.strategies import crfs
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data/uai"
+UAI = DATA / "uai"
 
 
 @settings(
@@ -169,13 +169,13 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not DATA.is_dir(), reason="the UAI models are not beside the checkout")
+@pytest.mark.skipif(not UAI.is_dir(), reason="the UAI models are not beside the checkout")
 def test_the_six_uai_models_score_their_optimum():
     """The exact solver's labeling, scored by the model, has the listed optimal energy."""
-    optima = json.loads((DATA / "optima.json").read_text())
+    optima = json.loads((UAI / "optima.json").read_text())
     assert len(optima) == 6
     for name, optimum in optima.items():
-        crf = pc.read_uai(DATA / name)
+        crf = pc.read_uai(UAI / name)
         solution = pc.solve(crf, "exact", seconds=60)
         assert crf.energy(solution.labels) == pytest.approx(optimum, rel=1e-7)
         assert solution.optimal

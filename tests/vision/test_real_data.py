@@ -1,10 +1,8 @@
 """The real nets and images beside the checkout (or in POLICRF_DATA): one image each."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.shared_data import DATA
 
 from policrf.datasets.mots import Mots
 from policrf.datasets.voc import Voc
@@ -17,7 +15,6 @@ from policrf.vision.nets.segmentation_net import NetOptions, SegmentationNet
 from policrf.vision.segment import Segmenter
 from policrf.vision.unaries import pixel_distribution
 
-DATA = Path(os.environ.get("POLICRF_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
 NET = DATA / "nets" / "deeplabv3_mnv2_dm05_pascal_quant.tflite"
 YOLO = DATA / "nets" / "MobileNetV2-YOLOv3-Nano-voc.cfg"
 pytestmark = [

@@ -1,17 +1,17 @@
 """Alpha-expansion: every move against all 2^n of them, exactness, refusals, quotas and gaps."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.cuts.expansion_move import expand, move_state
 from policrf.solvers.cuts.expansion_problem import move_problem
 
-UAI = Path(__file__).resolve().parents[2] / "../shared/data/uai"
+UAI = DATA / "uai"
 
 
 def metric_table(rng, rows, columns) -> np.ndarray:

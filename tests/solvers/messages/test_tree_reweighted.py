@@ -1,11 +1,11 @@
 """Tree-reweighted messages: bounds that are bounds, exact on trees, tight on the scenes."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidOption
@@ -20,7 +20,7 @@ from policrf.testing import random_crf, reference_minimum
 from policrf.testing.strategies import crfs
 
 SCHEDULES = ["sequential", "parallel"]
-UAI = Path(__file__).resolve().parents[2] / "../shared/data/uai"
+UAI = DATA / "uai"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -1,16 +1,15 @@
 """The exact solver: optima and bounds against brute force, on every path that leads to them."""
 
 import json
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidOption, MissingDependency, UnsupportedPotential
-from policrf.solvers import exact_parts, exact_toulbar2
+from policrf.solvers.proofs import exact_parts, exact_toulbar2
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.proofs.exact import without_custom
 from policrf.solvers.proofs.exact_model import build_model
@@ -19,7 +18,6 @@ from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_energy, reference_minimum
 from policrf.testing.reference import all_labelings
 
-DATA = Path(os.environ.get("POLICRF_DATA", Path(__file__).resolve().parents[2] / "../shared/data"))
 needs_toulbar2 = pytest.mark.skipif(
     not exact_toulbar2.has_toulbar2(), reason="pytoulbar2 is not installed"
 )

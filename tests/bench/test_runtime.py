@@ -6,11 +6,11 @@ import pytest
 
 from policrf.bench.runtime import Runtime, measure, measure_growth, measure_threads, tables
 from policrf.bench.runtime_bars import bars
-from policrf.errors import InvalidOption
+from policrf.errors import UnknownName
 
 SMALL = Runtime(
     sizes=(50, 250),
-    rows=("policy (paper)", "policy (residual)", "alpha_expansion + repair", "icm"),
+    solvers=("untrained:kind=paper", "untrained", "alpha_expansion", "icm"),
     energies=("u+p", "u+p+hop1+hop2"),
     repeats=1,
     peers=False,
@@ -26,19 +26,19 @@ def test_every_cell_is_measured_and_tabulated() -> None:
     first, _, third, reached = tables(SMALL, results)
     assert first.columns == ("solver", "N = 50", "N = 250")
     names = [row[0] for row in first.rows]
-    assert names[:4] == list(SMALL.rows)
+    assert names[:4] == list(SMALL.solvers)
     # The paper's own figures stand below ours, marked as theirs.
     theirs = {row[0]: row[1:] for row in first.rows[4:]}
     assert theirs["DQN (paper's figure)"] == (0.04, 0.22)
     assert "another machine" in first.note
     assert {row[0] for row in third.rows[4:]} == {"DQN (paper's figure)", "MCTS (paper's figure)"}
     energies = {row[0]: row[2] for row in reached.rows}
-    assert energies["alpha_expansion + repair"] <= energies["policy (residual)"] * 1.001
+    assert energies["alpha_expansion"] <= energies["untrained"] * 1.001
 
 
 def test_a_row_that_there_is_not() -> None:
-    with pytest.raises(InvalidOption, match="no row is called 'oracle'"):
-        measure(Runtime(rows=("oracle",)))
+    with pytest.raises(UnknownName, match="no solver is called 'oracle'"):
+        measure(Runtime(solvers=("oracle",)))
 
 
 def test_growth_is_measured_in_processes_of_their_own() -> None:
@@ -55,11 +55,11 @@ def test_threads_are_compared_with_one() -> None:
 
 def test_bars_say_what_is_held() -> None:
     cells = [
-        ("policy (paper)", "u+p+hop1+hop2", 10_000, 0.04),
-        ("policy (residual)", "u+p+hop1+hop2", 10_000, 0.2),
-        ("alpha_expansion + repair", "u+p+hop1+hop2", 10_000, 0.1),
-        ("policy (paper)", "u+p", 10_000, 0.03),
-        ("policy (paper)", "u+p+hop1", 10_000, 0.03),
+        ("untrained:kind=paper", "u+p+hop1+hop2", 10_000, 0.04),
+        ("untrained", "u+p+hop1+hop2", 10_000, 0.2),
+        ("alpha_expansion", "u+p+hop1+hop2", 10_000, 0.1),
+        ("untrained:kind=paper", "u+p", 10_000, 0.03),
+        ("untrained:kind=paper", "u+p+hop1", 10_000, 0.03),
         ("gco-wrapper", "u+p", 10_000, 0.02),
         ("alpha_expansion", "u+p+hop1", 10_000, None),
     ]
@@ -71,7 +71,7 @@ def test_bars_say_what_is_held() -> None:
     threads = [{"kind": "paper", "speedup": 1.6}]
     table = bars(results, growth, threads, {"policy": "synthetic-250", "seconds": 0.9})
     said = {(row[0], row[1]): (row[2], row[4]) for row in table.rows}
-    repair = "time / alpha_expansion + repair, N = 10,000, u+p+hop1+hop2"
+    repair = "time / alpha_expansion with repair, N = 10,000, u+p+hop1+hop2"
     assert said[repair, "paper"] == (pytest.approx(0.4), "yes")
     assert said[repair, "residual"] == (pytest.approx(2.0), "no")
     assert said["time / gco-wrapper, N = 10,000, u+p", "paper"] == (pytest.approx(1.5), "no")
@@ -85,7 +85,7 @@ def test_bars_say_what_is_held() -> None:
 
 
 def test_refine_follows_the_policy_in_a_row_of_its_own() -> None:
-    rows = ("policy (residual)", "policy (residual), persistent + refine")
-    plan = Runtime((50,), ("u+p+hop1+hop2",), "A", rows, repeats=1, peers=False)
+    solvers = ("untrained", "untrained:refine=true")
+    plan = Runtime((50,), ("u+p+hop1+hop2",), "A", solvers, repeats=1, peers=False)
     greedy, refined = measure(plan)
     assert refined["energy"] <= greedy["energy"]

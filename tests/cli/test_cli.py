@@ -73,15 +73,17 @@ def test_solve_starts_from_given_labels(model, tmp_path, capsys):
         (["solve", "nowhere.uai"], "nowhere.uai: there is no such file"),
         (["solve", "{model}.txt"], "ends in .uai or .npz"),
         (["solve", "{model}", "--solver", "magic"], "no solver is called 'magic'; there are"),
-        (["solve", "{model}", "--solver", "icm", "--option", "x=1"], "icm has no option 'x'"),
-        (["solve", "{model}", "--solver", "icm", "--option", "x"], "write name=value"),
+        (["solve"], "give a model file"),
+        (["solve", "{model}", "--solver", "icm:x=1"], "icm has no option 'x'"),
+        (["solve", "{model}", "--solver", "icm:x"], "write options as NAME:option=value"),
+        (["solve", "{model}", "--solver", "none.safetensors"], "no policy file none.safetensors"),
         (["solve", "{model}", "--solver", "icm", "--seconds", "-1"], "seconds must be a number"),
         (["solve", "{model}", "--solver", "icm", "--potentials", "u+q"], "'q' is unknown"),
         (["solve", "{model}", "--solver", "icm", "--out", "no/where.npy"], "does not exist"),
         (["solve", "{model}", "--solver", "icm", "--initial", "{model}"], "not a NumPy file"),
         (["demo", "--nodes", "3"], "20"),
         (["demo", "--scenes", "0"], "--scenes is 0"),
-        (["bench", "solvers", "--solvers", "magic"], "no row is called 'magic'"),
+        (["bench", "solvers", "--solvers", "magic"], "no solver is called 'magic'"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(
@@ -108,7 +110,7 @@ def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     rows = {row["solver"]: row for row in report["rows"]}
     assert rows["exact"]["gap %"] <= min(row["gap %"] for row in rows.values()) + 1e-9
-    assert rows["policy + refine"]["energy"] <= rows["policy"]["energy"]
+    assert rows["policy:refine=true"]["energy"] <= rows["policy"]["energy"]
     assert pc.load_policy(out / "policy.safetensors").spec.n_labels == 21
     page = (out / "index.html").read_text()
     assert page.count("<figure>") == len(rows) + 1

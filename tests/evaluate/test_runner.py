@@ -9,10 +9,10 @@ from tests.vision.builders import prepare_arguments, write_scene_folder
 import policrf as pc
 from policrf.cli import main
 from policrf.datasets.instances import load_instances
-from policrf.errors import InvalidFile, InvalidOption, UnknownName
+from policrf.errors import InvalidFile
 from policrf.evaluate import runner
 from policrf.evaluate.results import dense, read_results
-from policrf.evaluate.runner import SolverSpec, evaluate
+from policrf.evaluate.runner import evaluate
 from policrf.metrics import mean_iou
 from policrf.vision.energy_weights import Energy
 
@@ -32,27 +32,6 @@ def prepared(tmp_path_factory):
     return out
 
 
-def test_solver_specs():
-    spec = SolverSpec.parse("icm")
-    assert (spec.name, spec.options) == ("icm", {})
-    spec = SolverSpec.parse("refine:base=icm,rounds=3")
-    assert spec.options == {"base": "icm", "rounds": 3}
-    with pytest.raises(UnknownName, match="no solver"):
-        SolverSpec.parse("magic")
-    with pytest.raises(InvalidOption, match="option=value"):
-        SolverSpec.parse("icm:fast")
-
-
-def test_policies_are_solvers_too(tmp_path):
-    spec = SolverSpec.parse("synthetic-50")
-    assert (spec.name, spec.options) == ("policy", {"policy": "synthetic-50"})
-    spec = SolverSpec.parse("synthetic-50:search=20,depth=3")
-    assert spec.name == "tree_search"
-    assert spec.options == {"policy": "synthetic-50", "simulations": 20, "depth": 3}
-    with pytest.raises(InvalidFile, match="no policy file"):
-        SolverSpec.parse(f"{tmp_path}/best.safetensors")
-
-
 def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
     instances = load_instances(prepared, Energy(alpha=0.1))
     first = instances[0]
@@ -62,10 +41,9 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
     path = tmp_path / "own.safetensors"
     policy.save(path)
     begin = ["evaluate", str(prepared), "--jobs", "1", "--out", str(tmp_path / "out")]
-    solvers = ["--solvers", str(path), "icm"]
-    assert call([*begin, *solvers, "--search", "6", "--depth", "2", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
     searching = f"{path}:search=6,depth=2"
+    assert call([*begin, "--solvers", str(path), searching, "icm", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["solver"] for row in rows] == ["net", "oracle", str(path), searching, "icm"]
     found = {r.key: r for r in read_results(tmp_path / "out" / "results.jsonl")}
     for instance in load_instances(prepared):
@@ -74,8 +52,8 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
         searched = pc.solve(instance, policy, search=6, depth=2)
         assert found[str(path), name].energy == pytest.approx(greedy.energy)
         assert found[searching, name].energy == pytest.approx(searched.energy)
-    assert call([*begin[:4], "--solvers", "icm", "--search", "6"]) == 2
-    assert "--search is for policies" in capsys.readouterr().err
+    assert call([*begin[:4], "--solvers", "icm:search=6"]) == 2
+    assert "icm has no option 'search'" in capsys.readouterr().err
 
 
 def test_results_are_those_of_the_solver(prepared):
@@ -118,7 +96,7 @@ def test_a_solver_that_cannot_take_a_potential_says_so(prepared):
     def timid(run):
         run.refuse_all_but()
 
-    from policrf.solvers import SOLVERS
+    from policrf.solvers.spec import SOLVERS
 
     SOLVERS.register("timid", timid)
     results = evaluate(load_instances(prepared), ["timid"])

@@ -36,11 +36,9 @@ def test_by_name_with_a_file(tmp_path: Path) -> None:
     instance = random_instance(40, 0)
     policy = random_policy(instance, "paper", "partial", 0)
     policy.save(tmp_path / "p.safetensors")
-    by_name = pc.solve(instance, "policy", policy=tmp_path / "p.safetensors")
+    by_name = pc.solve(instance, str(tmp_path / "p.safetensors"))
     assert by_name.order.tolist() == pc.solve(instance, policy).order.tolist()
-    with pytest.raises(InvalidOption, match="needs the option policy="):
-        pc.solve(instance, "policy")
-    with pytest.raises(InvalidOption, match="no option 'depth'"):
+    with pytest.raises(InvalidOption, match="depth is an option of search"):
         pc.solve(instance, policy, depth=3)
 
 
@@ -159,10 +157,16 @@ def test_persistent_with_terms_of_all_kinds() -> None:
 def test_refine_follows_a_policy() -> None:
     scene = pc.make_scene(150, "B", seed=3)
     policy = pc.Policy.untrained(n_labels=21, n_features=85)
-    plain, refined = pc.solve(scene, policy), pc.solve(scene, policy, refine=True)
+    plain = pc.solve(scene, policy)
+    refined = pc.solve(scene, policy, refine=True, persistent=False)
     assert refined.order.tolist() == plain.order.tolist()
     assert refined.energy < plain.energy
     assert refined.info["converged"]
     assert refined.energy <= 1.01 * pc.solve(scene, "alpha_expansion").energy
-    with pytest.raises(InvalidOption, match="without search"):
-        pc.solve(scene, policy, refine=True, search=4)
+    by_default = pc.solve(scene, policy, refine=True)
+    proven_first = pc.solve(scene, policy, refine=True, persistent=True)
+    assert by_default.order.tolist() == proven_first.order.tolist() != plain.order.tolist()
+    searched = pc.solve(scene, policy, search=2, refine=True)
+    assert searched.energy < pc.solve(scene, policy, search=2).energy
+    with pytest.raises(InvalidOption, match="not for search"):
+        pc.solve(scene, policy, persistent=True, search=4)

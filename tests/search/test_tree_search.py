@@ -300,12 +300,12 @@ def test_options_are_checked():
         pc.solve(instance, policy, search=5, leaf="value")
     with pytest.raises(InvalidOption, match="no option 'width'"):
         pc.solve(instance, policy, search=5, width=3)
-    with pytest.raises(InvalidOption, match="no option 'depth'"):
+    with pytest.raises(InvalidOption, match="depth is an option of search"):
         pc.solve(instance, policy, depth=3)
-    with pytest.raises(InvalidOption, match="needs the option policy="):
-        pc.solve(instance, "tree_search")
+    with pytest.raises(InvalidOption, match="no option 'simulations'"):
+        pc.solve(instance, policy, simulations=3)
     with pytest.raises(InvalidOption, match="depth is 0"):
-        pc.solve(instance, "tree_search", policy=policy, depth=0)
+        pc.solve(instance, policy, search=5, depth=0)
     search = search_of(instance)
     search.decide(10**6)
     while search.remaining:

@@ -32,7 +32,7 @@ SOLVERS = (
     "alpha_expansion",
     "exact",
 )
-POLICY, REFINED = "policy", "policy + refine"
+POLICY, REFINED = "policy", "policy:refine=true"
 REGIME = "B"
 # Seeds of training scenes, of scenes to report on, and of the picture: never the same scene.
 TRAINING_SEEDS, TEST_SEEDS, PICTURE_SEED = 1_000_000, 10_000, 20_000
@@ -144,17 +144,13 @@ def solve_scenes(
 
 
 def _score(scene: Instance, name: str, policy: Policy | None, seconds: float, seed: int) -> Scored:
+    solver: str | Policy = name
+    options: dict[str, Any] = {}
     if name in (POLICY, REFINED):
         assert policy is not None
-        solution = solve(scene, policy, seconds=seconds, seed=seed)
-        spent = solution.seconds
-        if name == REFINED:
-            solution = solve(scene, "refine", seconds=seconds, seed=seed, initial=solution.labels)
-            spent += solution.seconds
-    else:
-        solution = solve(scene, name, seconds=seconds, seed=seed)
-        spent = solution.seconds
-    return Scored(solution.labels, solution.energy, solution.optimal, spent)
+        solver, options = policy, {"refine": name == REFINED}
+    solution = solve(scene, solver, seconds=seconds, seed=seed, **options)
+    return Scored(solution.labels, solution.energy, solution.optimal, solution.seconds)
 
 
 def _truth(scene: Instance) -> IntArray:

@@ -17,34 +17,31 @@ from typing import Any
 
 from policrf.bench.peers import PEERS, available_peers
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.errors import UnsupportedPotential
 from policrf.evaluate.report import Table
 from policrf.policy.engine import label_many
 from policrf.policy.policy import Policy
 from policrf.scenes import make_scene
 from policrf.solvers import solve
+from policrf.solvers.spec import SolverSpec
 
 ENERGIES = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
 SIZES = (50, 250, 500, 1000, 2000, 10_000)
 
-# Row of the table -> solver and options; the two policies are added to them.
-SOLVERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "alpha_expansion": ("alpha_expansion", {"hop2": "ignore"}),
-    "alpha_expansion + repair": ("alpha_expansion", {"hop2": "repair"}),
-    "belief_propagation": ("belief_propagation", {}),
-    "tree_reweighted (TRBP)": ("tree_reweighted", {"schedule": "parallel"}),
-    "dual_decomposition": ("dual_decomposition", {}),
-    "lazy_flipper": ("lazy_flipper", {}),
-    "icm": ("icm", {}),
-    "highest_confidence_first": ("highest_confidence_first", {}),
-}
-# Row -> kind and options.
-POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "policy (paper)": ("paper", {}),
-    "policy (residual)": ("residual", {}),
-    "policy (residual), persistent + refine": ("residual", {"persistent": True, "refine": True}),
-}
-ROWS = (*POLICIES, *SOLVERS)
+# Solvers and policies, as in every command. The policies are untrained: time does not depend on it.
+ROWS = (
+    "untrained:kind=paper",
+    "untrained",
+    "untrained:refine=true",
+    "alpha_expansion:hop2=ignore",
+    "alpha_expansion",
+    "belief_propagation",
+    "tree_reweighted:schedule=parallel",
+    "dual_decomposition",
+    "lazy_flipper",
+    "icm",
+    "highest_confidence_first",
+)
 
 # The paper's Table 4: seconds on its authors' machine (policies on a GPU), by energy and size.
 _THEIRS = {
@@ -75,7 +72,7 @@ _THEIRS = {
 
 @dataclass(frozen=True)
 class Runtime:
-    """What to measure."""
+    """Seconds to label an instance: the paper's Table 4, its figures beside ours."""
 
     sizes: tuple[int, ...] = SIZES
     """Numbers of nodes."""
@@ -83,8 +80,8 @@ class Runtime:
     """Which terms."""
     preset: str = "B"
     """Synthetic scenes: "A" (easy) or "B" (hard)."""
-    rows: tuple[str, ...] = ROWS
-    """Solvers; those of `ROWS`."""
+    solvers: tuple[str, ...] = ROWS
+    """Rows: solvers and policies, with options as NAME:option=value,…"""
     repeats: int = 5
     """Each cell is the best of so many runs, fewer once it has taken `patience` seconds."""
     patience: float = 3.0
@@ -102,9 +99,8 @@ Progress = Callable[[Result], None]
 
 def measure(config: Runtime, progress: Progress | None = None) -> list[Result]:
     """One result a cell: n, terms, row, seconds, energy (None if the solver refuses the terms)."""
-    unknown = [row for row in config.rows if row not in ROWS]
-    if unknown:
-        raise InvalidOption(f"no row is called {unknown[0]!r}; there are {', '.join(ROWS)}")
+    for row in config.solvers:
+        SolverSpec.parse(row)
     results = []
     warmed: set[tuple[str, str]] = set()
     for n_nodes in config.sizes:
@@ -130,24 +126,15 @@ Runner = Callable[[], tuple[float, float] | None]
 def _runners(config: Runtime, scene: Instance) -> Iterator[tuple[str, Runner]]:
     """A function a row that returns (seconds, energy), or None if it refuses the terms."""
 
-    def by_name(name: str, options: dict[str, Any]) -> Runner:
+    def by_text(text: str) -> Runner:
+        spec = SolverSpec.parse(text)
+
         def run() -> tuple[float, float] | None:
             start = time.perf_counter()
             try:
-                solution = solve(scene, name, seconds=config.seconds, seed=0, **options)
+                solution = solve(scene, spec.solver, seconds=config.seconds, **spec.options)
             except UnsupportedPotential:
                 return None
-            return time.perf_counter() - start, solution.energy
-
-        return run
-
-    def by_policy(kind: str, options: dict[str, Any]) -> Runner:
-        sizes = {"n_labels": scene.crf.n_labels, "n_features": scene.features.shape[1]}
-        policy = Policy.untrained(kind=kind, **sizes)
-
-        def run() -> tuple[float, float]:
-            start = time.perf_counter()
-            solution = solve(scene, policy, **options)
             return time.perf_counter() - start, solution.energy
 
         return run
@@ -159,8 +146,8 @@ def _runners(config: Runtime, scene: Instance) -> Iterator[tuple[str, Runner]]:
 
         return run
 
-    for row in config.rows:
-        yield row, by_policy(*POLICIES[row]) if row in POLICIES else by_name(*SOLVERS[row])
+    for row in config.solvers:
+        yield row, by_text(row)
     if config.peers and "gco-wrapper" in available_peers() and scene.source["potentials"] == "u+p":
         yield "gco-wrapper", by_peer("gco-wrapper")
 

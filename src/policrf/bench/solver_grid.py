@@ -23,40 +23,50 @@ from policrf.errors import InvalidFile, UnsupportedPotential
 from policrf.evaluate.report import Table, as_json
 from policrf.scenes import make_scene
 from policrf.solvers import solve
+from policrf.solvers.spec import SolverSpec
 
 ENERGIES = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
 
-# Row of the tables -> solver and options.
-ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "unary": ("unary", {}),
-    "icm": ("icm", {}),
-    "highest_confidence_first": ("highest_confidence_first", {}),
-    "mean_field": ("mean_field", {}),
-    "belief_propagation": ("belief_propagation", {}),
-    "tree_reweighted (TRW-S)": ("tree_reweighted", {"schedule": "sequential"}),
-    "tree_reweighted (TRBP)": ("tree_reweighted", {"schedule": "parallel"}),
-    "dual_decomposition": ("dual_decomposition", {}),
-    "lazy_flipper": ("lazy_flipper", {}),
-    "alpha_expansion (repair)": ("alpha_expansion", {"hop2": "repair"}),
-    "alpha_expansion (lagrangian)": ("alpha_expansion", {"hop2": "lagrangian"}),
-    "refine": ("refine", {}),
-    "exact": ("exact", {}),
-}
+ROWS = (
+    "unary",
+    "icm",
+    "highest_confidence_first",
+    "untrained",
+    "mean_field",
+    "belief_propagation",
+    "tree_reweighted:schedule=sequential",
+    "tree_reweighted:schedule=parallel",
+    "dual_decomposition",
+    "lazy_flipper",
+    "alpha_expansion",
+    "alpha_expansion:hop2=lagrangian",
+    "refine",
+    "exact",
+)
 
 
 @dataclass(frozen=True)
 class SolverGrid:
-    """What to measure."""
+    """Every solver on synthetic scenes, with gaps to proven optima; resumes after a kill."""
 
     regimes: tuple[str, ...] = ("A", "B")
+    """Presets of the scenes."""
     sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
+    """Numbers of nodes."""
     energies: tuple[str, ...] = ENERGIES
+    """Which terms."""
     seeds: int = 3
+    """Scenes for each cell."""
     seconds: float = 60.0
+    """Budget of each solve."""
     exact_seconds: float = 60.0
+    """Budget of the exact solver."""
     exact_up_to: int = 2000
-    solvers: tuple[str, ...] = tuple(ENTRIES)
+    """Largest scene that the exact solver is tried on."""
+    solvers: tuple[str, ...] = ROWS
+    """Rows: solvers and policies, with options as NAME:option=value,…"""
     peers: bool = True
+    """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
 
 
 Result = dict[str, Any]
@@ -64,6 +74,8 @@ Result = dict[str, Any]
 
 def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
     """All results of the grid; those already in `folder` are not measured again."""
+    for row in grid.solvers:
+        SolverSpec.parse(row)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "results.jsonl"
     results = _resume(log, folder / "grid.json", grid)
@@ -93,11 +105,11 @@ def _tasks(grid: SolverGrid) -> Iterator[Result]:
             for energy in grid.energies:
                 for seed in range(grid.seeds):
                     for row in (*grid.solvers, *peers):
-                        if row == "exact" and n_nodes > grid.exact_up_to:
+                        if row.startswith("exact") and n_nodes > grid.exact_up_to:
                             continue
                         if row in PEERS and energy != "u+p":
                             continue
-                        if row.endswith("(lagrangian)") and "hop2" not in energy:
+                        if "hop2=" in row and "hop2" not in energy:
                             continue
                         yield {
                             "n": n_nodes,
@@ -125,10 +137,10 @@ def _measure(scene: Instance, row: str, grid: SolverGrid) -> Result:
         labels, seconds = PEERS[row](scene.crf)
         bound, optimal, value = -np.inf, False, scene.crf.energy(labels)
     else:
-        solver, options = ENTRIES[row]
-        budget = grid.exact_seconds if solver == "exact" else grid.seconds
+        spec = SolverSpec.parse(row)
+        budget = grid.exact_seconds if spec.name == "exact" else grid.seconds
         try:
-            solution = solve(scene.crf, solver, seconds=budget, **options)
+            solution = solve(scene, spec, seconds=budget)
         except UnsupportedPotential as refusal:
             return {"refused": str(refusal)}
         labels, seconds, value = solution.labels, solution.seconds, solution.energy

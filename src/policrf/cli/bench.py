@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import tyro
 
-if TYPE_CHECKING:
-    from policrf.evaluate.report import Table
+from policrf.bench import runtime
+from policrf.bench.runtime import Runtime
+from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
+from policrf.evaluate.report import Table, write_tables
 
 
 @dataclass(frozen=True)
@@ -26,27 +28,9 @@ class Energy:
 
 
 @dataclass(frozen=True)
-class Solvers:
+class Solvers(SolverGrid):
     """Every solver on synthetic scenes, with gaps to proven optima; resumes after a kill."""
 
-    regimes: tuple[str, ...] = ("A", "B")
-    """Presets of the scenes."""
-    sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
-    """Numbers of nodes."""
-    energies: tuple[str, ...] = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
-    """Which terms."""
-    seeds: int = 3
-    """Scenes for each cell."""
-    seconds: float = 60.0
-    """Budget of each solve."""
-    exact_seconds: float = 60.0
-    """Budget of the exact solver."""
-    exact_up_to: int = 2000
-    """Largest scene that the exact solver is tried on."""
-    solvers: tuple[str, ...] = ()
-    """Rows of the table; all if empty."""
-    peers: bool = True
-    """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
     out: Path = Path("bench-solvers")
     """Folder for results, Markdown, CSV and JSON."""
     json: bool = False
@@ -54,21 +38,11 @@ class Solvers:
 
 
 @dataclass(frozen=True)
-class RunTime:
+class RunTime(Runtime):
     """Seconds to label an instance: the paper's Table 4, its figures beside ours."""
 
-    sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
-    """Numbers of nodes."""
-    energies: tuple[str, ...] = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
-    """Which terms."""
-    preset: str = "B"
-    """Synthetic scenes: "A" (easy) or "B" (hard)."""
-    repeats: int = 5
-    """Each cell is the best of so many."""
     growth: bool = True
     """Also measure growth to 100,000 nodes, and two threads against one."""
-    peers: bool = True
-    """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
     out: Path = Path("bench-runtime")
     """Folder for Markdown, CSV and JSON."""
     json: bool = False
@@ -100,7 +74,6 @@ def run(config: Energy | Solvers | RunTime) -> None:
 
 def _energy(config: Energy) -> list[Table]:
     from policrf.bench.energy_core import bench_energy
-    from policrf.evaluate.report import write_tables
 
     tables = [bench_energy(n_nodes=config.nodes)]
     if config.out is not None:
@@ -109,57 +82,42 @@ def _energy(config: Energy) -> list[Table]:
 
 
 def _solvers(config: Solvers) -> list[Table]:
-    from policrf.bench.solver_grid import ENTRIES, SolverGrid, count_tasks, run_grid, tabulate
     from policrf.cli.progress import progress_bar
-    from policrf.errors import UnknownName
-    from policrf.evaluate.report import write_tables
 
-    for row in config.solvers:
-        if row not in ENTRIES:
-            raise UnknownName(
-                f"--solvers: no row is called {row!r}; there are {', '.join(ENTRIES)}"
-            )
-    grid = SolverGrid(
-        config.regimes, config.sizes, config.energies, config.seeds, config.seconds,
-        config.exact_seconds, config.exact_up_to, config.solvers or tuple(ENTRIES), config.peers,
-    )  # fmt: skip
-    with progress_bar("solving", count_tasks(grid)) as advance:
+    with progress_bar("solving", count_tasks(config)) as advance:
         results = run_grid(
-            grid, config.out, lambda result: advance(f"{result['row']} N={result['n']}")
+            config, config.out, lambda result: advance(f"{result['row']} N={result['n']}")
         )
-    tables = tabulate(results, grid)
+    tables = tabulate(results, config)
     write_tables(config.out, "solvers", tables, config)
     return tables
 
 
 def _runtime(config: RunTime) -> list[Table]:
-    from policrf.bench import runtime
     from policrf.bench.runtime_bars import KINDS, bars
     from policrf.cli.progress import progress_bar
-    from policrf.evaluate.report import Table, write_tables
 
-    preset = config.preset
-    plan = runtime.Runtime(
-        config.sizes, config.energies, preset, repeats=config.repeats, peers=config.peers
-    )
-    cells = len(config.sizes) * len(config.energies) * len(plan.rows)
+    cells = len(config.sizes) * len(config.energies) * len(config.solvers)
     with progress_bar("measuring", cells) as advance:
-        results = runtime.measure(plan, lambda result: advance(f"{result['row']} N={result['n']}"))
-    tables = runtime.tables(plan, results)
+        results = runtime.measure(
+            config, lambda result: advance(f"{result['row']} N={result['n']}")
+        )
+    tables = runtime.tables(config, results)
     grown: list[runtime.Result] = []
     shared: list[runtime.Result] = []
     fresh = None
     if config.growth:
-        repeats = config.repeats
+        measured: dict[str, Any] = {"repeats": config.repeats, "preset": config.preset}
         for kind in KINDS:
-            grown += runtime.measure_growth(kind, repeats=repeats, preset=preset)
-            shared.append(runtime.measure_threads(kind, repeats=repeats, preset=preset))
-        fresh = runtime.measure_fresh(preset=preset)
+            grown += runtime.measure_growth(kind, **measured)
+            shared.append(runtime.measure_threads(kind, **measured))
+        fresh = runtime.measure_fresh(preset=config.preset)
         columns = ("kind", "n", "seconds", "us_per_step", "peak_mb")
         rows = tuple(tuple(row[column] for column in columns) for row in grown)
         tables.append(Table("The greedy policy, U+P+HOP1+HOP2: growth and memory", columns, rows))
         names = tuple(shared[0])
         tables.append(Table("Threads", names, tuple(tuple(row.values()) for row in shared)))
     tables.insert(0, bars(results, grown, shared, fresh))
-    write_tables(config.out, "runtime" if preset == "B" else f"runtime-{preset}", tables, config)
+    name = "runtime" if config.preset == "B" else f"runtime-{config.preset}"
+    write_tables(config.out, name, tables, config)
     return tables

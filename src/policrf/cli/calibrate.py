@@ -55,10 +55,10 @@ def run(config: Config) -> None:
     """Calibrate, write the energy with tables and a picture, print the best of every stage."""
     from policrf.cli.progress import progress_bar
     from policrf.datasets.store import Prepared
-    from policrf.solvers import SOLVERS
+    from policrf.solvers.spec import SolverSpec
     from policrf.vision.calibrate import calibrate, stages
 
-    SOLVERS.get(config.solver)
+    SolverSpec.parse(config.solver)
     if not config.out.parent.is_dir():
         raise InvalidFile(f"{config.out}: the folder {config.out.parent} does not exist")
     prepared = Prepared(config.prepared)

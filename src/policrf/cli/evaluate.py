@@ -24,12 +24,8 @@ class Config:
     prepared: Annotated[Path, tyro.conf.Positional]
     """A folder that policrf prepare has made."""
     solvers: tuple[str, ...] = ("unary", "icm")
-    """Solvers and policies (names or files), with options as NAME:option=value,…; net and oracle
-    are always there."""
-    search: int = 0
-    """Further rows: every policy deciding by tree search, with so many simulations a decision."""
-    depth: int = 4
-    """Actions that a simulation takes at most."""
+    """Solvers and policies (names or files), with options as NAME:option=value,…; the rows net and
+    oracle are always there."""
     energy: Path | None = None
     """The weights (energy.yaml); the defaults without it."""
     potentials: str = "u+p+hop1+hop2"
@@ -65,7 +61,7 @@ def run(config: Config) -> None:
     instances = load_instances(
         config.prepared, config.energy, potentials=config.potentials, features=config.features
     )[: config.limit]
-    solvers = [*REFERENCES, *with_search(config.solvers, config.search, config.depth)]
+    solvers = [*REFERENCES, *config.solvers]
     if config.out is not None:
         _claim(config, instances)
     with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
@@ -85,24 +81,6 @@ def run(config: Config) -> None:
         print(json.dumps({"rows": rows, "comparisons": [vars(pair) for pair in comparisons]}))
     else:
         print(summary_markdown(rows, comparisons), end="")
-
-
-def with_search(solvers: tuple[str, ...], simulations: int, depth: int) -> list[str]:
-    """The solvers, each policy followed by itself with search; as they are for 0 simulations."""
-    from policrf.evaluate.runner import names_policy
-
-    if simulations < 0:
-        raise InvalidOption(f"--search is {simulations}; it must be 0 (none) or more")
-    out: list[str] = []
-    for text in solvers:
-        out.append(text)
-        name, _, options = text.partition(":")
-        if simulations and names_policy(name) and "search=" not in options:
-            further = f"search={simulations},depth={depth}"
-            out.append(f"{name}:{options},{further}" if options else f"{name}:{further}")
-    if simulations and len(out) == len(solvers):
-        raise InvalidOption("--search is for policies; name one with --solvers, or its file")
-    return out
 
 
 def _claim(config: Config, instances: InstanceSequence) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from policrf.errors import InvalidFile, InvalidOption, PolicrfError
+from policrf.solvers import DEFAULT_SOLVER
 
 if TYPE_CHECKING:
     from policrf.vision.segment import Segmentation, Segmenter
@@ -30,8 +31,8 @@ class Config:
     """Detector: Darknet .cfg or .onnx; none is fine."""
     energy: Path | None = None
     """The weights (energy.yaml); the defaults without it."""
-    solver: str = "alpha_expansion"
-    """Solver, with options as NAME:option=value,…; policy:policy=FILE for a learned one."""
+    solver: str = DEFAULT_SOLVER
+    """A solver or policy (a name or a file), with options as NAME:option=value,…"""
     recipe: Path | None = None
     """A prepared folder whose settings to use (superpixels, tensors, components, classes)."""
     potentials: str = "u+p+hop1+hop2"
@@ -108,12 +109,10 @@ def _segment(
     config: Config, segmenter: Segmenter, name: str, path: Path, one: bool
 ) -> Segmentation:
     from policrf.datasets.base import relabeled
-    from policrf.evaluate.runner import SolverSpec
     from policrf.vision.images import read_mask
     from policrf.vision.unaries import read_scores
 
     recipe = segmenter.pipeline.recipe
-    spec = SolverSpec.parse(config.solver)
     scores = truth = None
     if config.scores is not None:
         file = config.scores if one else _beside(config.scores, name, (".npy", ".npz"))
@@ -123,8 +122,8 @@ def _segment(
         values = {label: label for label in range(len(recipe.labels))} | {255: -1}
         truth = relabeled(read_mask(mask), values, str(mask))
     return segmenter(
-        path, spec.name, name=name, scores=scores, truth=truth,
-        seconds=config.seconds, seed=config.seed, options=spec.options,
+        path, config.solver, name=name, scores=scores, truth=truth,
+        seconds=config.seconds, seed=config.seed,
     )  # fmt: skip
 
 
@@ -145,7 +144,7 @@ def _images(path: Path) -> list[tuple[str, Path]]:
 
 def _segmenter(config: Config) -> Segmenter:
     from policrf.datasets.store import Prepared
-    from policrf.evaluate.runner import SolverSpec
+    from policrf.solvers.spec import SolverSpec
     from policrf.vision.segment import Segmenter
 
     SolverSpec.parse(config.solver)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from policrf.errors import InvalidOption
+from policrf.solvers import DEFAULT_SOLVER
 
 
 @dataclass(frozen=True)
 class Config:
     """Find a labeling of least energy for one model."""
 
-    model: Annotated[Path, tyro.conf.Positional]
+    model: Annotated[Path | None, tyro.conf.Positional] = None
     """A model file: UAI (.uai), or policrf's own (.npz)."""
-    solver: str = "alpha_expansion"
-    """Which solver; an unknown name lists those there are."""
+    solver: str = DEFAULT_SOLVER
+    """A solver or policy, with options as NAME:option=value,… (see --list)."""
+    list: bool = False
+    """List every solver with its options, and the policies."""
     seconds: float | None = None
     """Stop after this many seconds with the best labeling so far."""
     seed: int = 0
@@ -30,8 +33,6 @@ class Config:
     """Labels to start from (.npy, one integer a node)."""
     potentials: str = "u+p+hop1+hop2+tables+custom"
     """Which terms to keep, joined by +."""
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = field(default=())
-    """An option of the solver as name=value; may be given several times."""
     out: Path | None = None
     """Write the labels here (.npy)."""
     json: bool = False
@@ -46,9 +47,15 @@ def run(config: Config) -> None:
     from policrf.crf.io import read_problem
     from policrf.crf.io.files import atomic_write
     from policrf.crf.selection import restrict, restrict_crf
-    from policrf.solvers import SOLVERS, solve
+    from policrf.solvers import solve
+    from policrf.solvers.spec import SolverSpec
 
-    SOLVERS.get(config.solver)
+    if config.list:
+        _list(config.json)
+        return
+    if config.model is None:
+        raise InvalidOption("give a model file (.uai or .npz), or --list for the solvers")
+    spec = SolverSpec.parse(config.solver)
     problem = read_problem(config.model)
     if isinstance(problem, Instance):
         problem = restrict(problem, config.potentials)
@@ -57,11 +64,10 @@ def run(config: Config) -> None:
         problem = crf = restrict_crf(problem, config.potentials)
     solution = solve(
         problem,
-        config.solver,
+        spec,
         seconds=config.seconds,
         seed=config.seed,
         initial=_read_labels(config.initial) if config.initial else None,
-        **dict(_option(text) for text in config.option),
     )
     if config.out is not None:
         with atomic_write(config.out) as file:
@@ -83,6 +89,20 @@ def run(config: Config) -> None:
         print(json.dumps(_finite(report)))
     else:
         _print(report)
+
+
+def _list(as_json: bool) -> None:
+    """Every solver with its options, and the policies."""
+    from policrf.policy.checkpoint import list_policies
+    from policrf.solvers.describe import default_text, describe_all
+
+    found, policies = describe_all(), list_policies()
+    if as_json:
+        options = {d.name: {o.name: default_text(o.default) for o in d.options} for d in found}
+        print(json.dumps({"solvers": options, "policies": policies}))
+        return
+    print("\n".join(map(str, found)))
+    print(f"policies: {', '.join(policies)}, or a policy's file")
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -116,13 +136,3 @@ def _read_labels(path: Path) -> Any:
         return np.load(existing_file(path), allow_pickle=False)
     except (ValueError, OSError, EOFError):
         raise InvalidFile(f"{path}: not a NumPy file; save the labels with numpy.save") from None
-
-
-def _option(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise InvalidOption(f"--option {text!r}: write name=value, for example iterations=50")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value

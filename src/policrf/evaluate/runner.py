@@ -6,12 +6,10 @@ resolution, and "oracle", the best labeling that the superpixels allow.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,63 +18,20 @@ import numpy as np
 from policrf.crf.instance import Instance
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
+from policrf.errors import InvalidFile, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
 from policrf.metrics import node_confusion, pixel_confusion
-from policrf.policy.checkpoint import list_policies, load_policy
-from policrf.policy.policy import Policy
-from policrf.solvers import SOLVERS, solve
+from policrf.solvers import solve
+from policrf.solvers.spec import SolverSpec
 from policrf.vision.record import Record
 
 REFERENCES = ("net", "oracle")
 PATIENCE = 2.0  # seconds of work in this process before others are started
 
 
-@dataclass(frozen=True)
-class SolverSpec:
-    """A solver with its options, written NAME or NAME:option=value,option=value.
-
-    NAME may be a policy, shipped or in a file; with the option search=20 it decides by tree search.
-    """
-
-    text: str
-    name: str
-    options: dict[str, Any]
-
-    @staticmethod
-    def parse(text: str) -> SolverSpec:
-        """Check the name; options are JSON values, anything else is taken as text."""
-        name, _, rest = text.partition(":")
-        options: dict[str, Any] = {}
-        if names_policy(name):
-            stored_policy(name)
-            name, options["policy"] = "policy", name
-        elif name not in REFERENCES:
-            SOLVERS.get(name)
-        for part in rest.split(",") if rest else []:
-            key, equals, value = part.partition("=")
-            if not equals or not key.isidentifier():
-                raise InvalidOption(f"solver {text!r}: write options as NAME:option=value")
-            try:
-                options[key] = json.loads(value)
-            except json.JSONDecodeError:
-                options[key] = value
-        if name == "policy" and "search" in options:
-            name, options["simulations"] = "tree_search", options.pop("search")
-        return SolverSpec(text, name, options)
-
-
-def names_policy(name: str) -> bool:
-    """Whether a solver's name is that of a shipped policy, or a path, rather than a solver's."""
-    if name in REFERENCES or name in SOLVERS.names():
-        return False
-    return name in list_policies() or Path(name).suffix != "" or len(Path(name).parts) > 1
-
-
-@lru_cache(maxsize=16)
-def stored_policy(name: str) -> Policy:
-    """The policy, read once in a process: the time to read it is no part of a solver's."""
-    return load_policy(name)
+def parse_row(text: str) -> SolverSpec:
+    """A row of the grid: a solver or policy with options, or one of the references."""
+    return SolverSpec(text, text) if text in REFERENCES else SolverSpec.parse(text)
 
 
 @dataclass(frozen=True)
@@ -102,7 +57,7 @@ def evaluate(
     advance: Callable[[str], None] = lambda text: None,
 ) -> list[Result]:
     """Solve every instance with every solver; with `out`, results of an earlier run are kept."""
-    specs = [SolverSpec.parse(text) for text in dict.fromkeys(solvers)]
+    specs = [parse_row(text) for text in dict.fromkeys(solvers)]
     job = Job(instances, seconds, seed)
     log = None if out is None else out / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
@@ -180,12 +135,10 @@ def judged(
 ) -> Result:
     """Solve an instance and hold the labeling against the truth."""
     n_nodes = instance.crf.n_nodes
-    options = dict(spec.options)
-    if isinstance(options.get("policy"), str):
-        options["policy"] = stored_policy(options["policy"])
+    solver = spec.solver  # a policy's file is read here: no part of the solver's time
     start = time.thread_time()
     try:
-        solution = solve(instance, spec.name, seconds=seconds, seed=seed, **options)
+        solution = solve(instance, solver, seconds=seconds, seed=seed, **spec.options)
     except UnsupportedPotential as error:
         return Result(spec.text, name, n_nodes, failed=str(error))
     cpu_seconds = time.thread_time() - start

@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Any
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidOption, PolicyMismatch
 from policrf.policy.network import Spec, Weights
+from policrf.registry import Registry
+from policrf.solvers.options import Option, dataclass_options
 
 if TYPE_CHECKING:
     from policrf.policy.net import Net
     from policrf.solvers.run import Run
+
+# How a policy decides. Tree search stands above this folder, so it is named by string.
+LABELERS = Registry(
+    "way to decide",
+    {
+        "greedy": "policrf.policy.solver:label_greedily",
+        "search": "policrf.search.solver:label_by_search",
+        "search options": "policrf.search.search:SearchOptions",
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,42 +74,57 @@ class Policy:
         self,
         run: Run,
         *,
+        search: int = 0,
+        refine: bool = False,
+        persistent: bool | None = None,
         scores: bool = False,
         snapshots: Sequence[int] = (),
-        search: int = 0,
-        persistent: bool = False,
-        refine: bool = False,
         **options: Any,
     ) -> None:
         """Label the instance of `run`: this is what `pc.solve(instance, policy)` calls.
 
         Parameters
         ----------
-        scores: put the score of every step into `info["scores"]`, in the order of the steps.
-        snapshots: step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
-        search: simulations of a tree search before every decision; 0 = greedily, without one.
-        persistent: first label the nodes at once whose label is proven to be that of a minimum.
-        refine: end with local search (`solvers.refine`), by the moves that pay after a policy.
-        options: of the search (`search.search.SearchOptions`): depth, leaf, reward, …
+        search
+            Simulations of a tree search before every decision; 0: greedily, without one.
+        refine
+            End with local search, by the moves that pay after a policy.
+        persistent
+            First label, all at once, the nodes whose label is proven to be that of a minimum; by
+            default with refine. Not with search.
+        scores
+            Put the score of every step into `info["scores"]`, in the order of the steps.
+        snapshots
+            Step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
+        options
+            Of the tree search (`search.search.SearchOptions`): depth, leaf, reward, …
         """
-        from policrf.policy.solver import label_greedily
+        from policrf.policy.solver import prove_labels, refine_after
 
+        if search < 0:
+            raise InvalidOption(f"search is {search}; it must be 0 (none) or more simulations")
+        proven = None
         if search:
-            if persistent or refine:
-                raise InvalidOption(f"{self.name}: persistent and refine go without search")
-            from policrf.search.solver import label_by_search, search_options
-
-            found = search_options(self.name, simulations=search, **options)
-            label_by_search(run, self, found)
-            return
-        for name in options:
-            raise InvalidOption(
-                f"{self.name} has no option {name!r}; it takes scores, snapshots, persistent, "
-                "refine, search, and with search those of a tree search"
+            if persistent or scores or len(snapshots):
+                raise InvalidOption(
+                    f"{self.name}: persistent, scores, snapshots are not for search"
+                )
+            labels = LABELERS.get("search")(run, self, search=search, **options)
+        else:
+            for name in options:
+                raise InvalidOption(f"{self.name}: {name} is an option of search; give search= too")
+            if persistent or (persistent is None and refine):
+                proven = prove_labels(run)
+            labels = LABELERS.get("greedy")(
+                run, self, proven=proven, scores=scores, snapshots=snapshots
             )
-        label_greedily(
-            run, self, scores=scores, snapshots=snapshots, persistent=persistent, refine=refine
-        )
+        if refine and not run.expired():
+            refine_after(run, labels, proven)
+
+    @property
+    def further_options(self) -> dict[str, Option]:
+        """The options of a tree search; how many simulations is said by `search`."""
+        return dataclass_options(LABELERS.get("search options"), without=("simulations",))
 
     def check(self, instance: Instance) -> None:
         """Raise `PolicyMismatch`, the difference spelled out, for other labels or features."""

@@ -1,23 +1,22 @@
-"""The learned policy as a solver: the best (node, label) until all are labeled (Algorithm 1).
+"""A policy as a solver: the best (node, label) until all are labeled (Algorithm 1).
 
-`persistent` labels first, all at once, the nodes to which dead-end elimination leaves one label: a
-proof that some minimum has it, so that no decision is lost, and only the others are played.
+`persistent` first labels, all at once, the nodes to which dead-end elimination leaves one label: a
+proof that some minimum has it, so that no decision is lost and only the others are played.
 `refine` ends with local search by the moves that pay for their time after a policy: single
-relabels, boxes, cuts and pairs (`refine`), tried where more than one label is left.
+relabels, boxes, cuts and pairs, tried where more than one label is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from policrf.crf.instance import Instance
 from policrf.crf.potentials import CUSTOM
-from policrf.errors import InvalidOption
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
@@ -27,48 +26,80 @@ if TYPE_CHECKING:
 SLICE = 4000  # steps between two looks at the clock
 
 
-def policy(
+class Proven(NamedTuple):
+    """What dead-end elimination leaves."""
+
+    alive: BoolArray  # [N, L]; labels that some minimum may need
+    labels: IntArray  # [N]; the only label that is left; −1 where there are more
+
+
+def untrained(
     run: Run,
     *,
-    policy: str | Path | Policy | None = None,
-    scores: bool = False,
-    snapshots: Sequence[int] = (),
-    persistent: bool = False,
+    kind: Literal["residual", "paper"] = "residual",
+    search: int = 0,
     refine: bool = False,
+    persistent: bool | None = None,
 ) -> None:
-    """Label greedily with the policy of that name, in that file, or given as it is."""
-    from policrf.policy.checkpoint import load_policy
+    """Label node after node by the untrained policy: the node whose best label leads by most.
 
-    if policy is None:
-        raise InvalidOption(
-            "the solver 'policy' needs the option policy=: a name, a path or a Policy"
-        )
-    chosen = load_policy(policy) if isinstance(policy, str | Path) else policy
-    label_greedily(
-        run, chosen, scores=scores, snapshots=snapshots, persistent=persistent, refine=refine
-    )
+    Parameters
+    ----------
+    kind
+        The network's kind. "residual" starts from the energy's conditional costs; "paper" is random
+        until it is trained, and of use for timings only.
+    search
+        Simulations of a tree search before every decision; 0: greedily, without one.
+    refine
+        End with local search, by the moves that pay after a policy.
+    persistent
+        First label, all at once, the nodes whose label is proven to be that of a minimum; by
+        default with refine. Not with search.
+    """
+    instance = instance_of(run)
+    policy = untrained_policy(kind, run.crf.n_labels, instance.features.shape[1])
+    policy(run, search=search, refine=refine, persistent=persistent)
+
+
+@lru_cache(maxsize=16)
+def untrained_policy(kind: str, n_labels: int, n_features: int) -> Policy:
+    """A policy of these sizes with its initial weights, made once in a process."""
+    from policrf.policy.policy import Policy
+
+    return Policy.untrained(kind=kind, n_labels=n_labels, n_features=n_features)
+
+
+def instance_of(run: Run) -> Instance:
+    """The run's instance; one with plain features where only a CRF was given."""
+    if run.instance is None:
+        run.instance = Instance.from_crf(run.crf)
+    return run.instance
 
 
 def label_greedily(
-    run: Run, policy: Policy, *, scores: bool = False, snapshots: Sequence[int] = (),
-    persistent: bool = False, refine: bool = False,
-) -> None:  # fmt: skip
-    """Offer the labeling; when time runs out, complete it with the starting labels.
+    run: Run,
+    policy: Policy,
+    *,
+    proven: Proven | None = None,
+    scores: bool = False,
+    snapshots: Sequence[int] = (),
+) -> IntArray:
+    """Offer the greedy labeling `[N]` and return it.
 
-    The starting labels (`initial=`, else the unary argmin) are also what a residual policy of
-    completed costs sees at the nodes that are not labeled yet.
+    When time runs out, the starting labels (`initial=`, else the unary argmin) complete it. They
+    are also what a residual policy of completed costs sees at nodes that are not labeled yet.
     """
     from policrf.policy.engine import Engine
 
-    instance = run.instance if run.instance is not None else Instance.from_crf(run.crf)
+    instance = instance_of(run)
     policy.check(instance)
     start_labels = run.start_labels()
     if run.expired():
-        return
-    alive, fixed = _proven(run) if persistent else (None, None)
+        return start_labels
+    fixed = None if proven is None else proven.labels
     engine = Engine(policy, instance, default=start_labels, labels=fixed, track=False)
     n_nodes = engine.remaining
-    order, labels = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    order, chosen = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     step_scores = np.empty(n_nodes)
     wanted = {int(step) for step in snapshots if 0 <= step < n_nodes}
     stops = sorted({*range(0, n_nodes, SLICE), *wanted, n_nodes})
@@ -79,11 +110,10 @@ def label_greedily(
             break
         if start in wanted:
             pictures[start] = engine.all_scores()
-        engine.greedy(order, labels, step_scores, start, stop)
+        engine.greedy(order, chosen, step_scores, start, stop)
         done = stop
     labels = engine.labels
-    unlabeled = labels < 0
-    labels[unlabeled] = start_labels[unlabeled]
+    labels[labels < 0] = start_labels[labels < 0]
     run.offer(labels)
     run.order = order[:done].copy()
     if fixed is not None:
@@ -94,25 +124,29 @@ def label_greedily(
         run.info["scores"] = step_scores[:done].copy()
     if wanted:
         run.info["snapshots"] = pictures
-    if refine:
-        from policrf.solvers.moves.refine import Moves, improve
-
-        moves = Moves(regions=False, growth=False)
-        run.info["moves"], run.info["converged"] = improve(
-            run.crf, labels, moves, run.expired, alive=alive
-        )
-        run.offer(labels)
+    return labels
 
 
-def _proven(run: Run) -> tuple[BoolArray, IntArray] | tuple[None, None]:
-    """The labels `[N, L]` that some minimum may need, and the nodes' only ones `[N]` (−1 = more).
+def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
+    """Improve `labels` by local search and offer what it ends in."""
+    from policrf.solvers.moves.refine import Moves, improve
 
-    None where nothing can be proven: with custom terms, of which only values are known, and where
-    no labeling is allowed.
+    moves = Moves(regions=False, growth=False)
+    alive = None if proven is None else proven.alive
+    run.info["moves"], run.info["converged"] = improve(
+        run.crf, labels, moves, run.expired, alive=alive
+    )
+    run.offer(labels)
+
+
+def prove_labels(run: Run) -> Proven | None:
+    """What dead-end elimination proves; None where it proves nothing.
+
+    That is with custom terms, of which only values are known, and where no labeling is allowed.
     """
     from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate, only_labels
 
-    if (run.crf.arrays.clique_kind == CUSTOM).any():
-        return None, None
+    if run.expired() or (run.crf.arrays.clique_kind == CUSTOM).any():
+        return None
     alive = allowed_labels(run.crf.unary)
-    return (alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else (None, None)
+    return Proven(alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else None

@@ -1,83 +1,60 @@
-"""A learned policy with search on top: Monte-Carlo tree search before every decision (appendix B2).
+"""A policy with search on top: Monte-Carlo tree search before every decision (appendix B2).
 
-`pc.solve(instance, policy, search=20, depth=4)` comes here too. The policy's scores, however they
-were learned, are the prior of the search (`search.candidates`).
+`pc.solve(instance, policy, search=20)` comes here. The policy's scores, however they were learned,
+are the prior of the search (`search.candidates`).
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from policrf.crf.instance import Instance
-from policrf.errors import InvalidOption
+from policrf.policy.solver import instance_of
+from policrf.search.search import SearchOptions, TreeSearch
 from policrf.solvers.run import Run
+from policrf.types import IntArray
 
 if TYPE_CHECKING:
     from policrf.policy.policy import Policy
-    from policrf.search.search import SearchOptions
 
 
-def tree_search(
-    run: Run,
-    *,
-    policy: str | Path | Policy | None = None,
-    simulations: int = 20,
-    depth: int = 4,
-    **options: object,
-) -> None:
-    """Search with the policy of that name, in that file, or given as it is.
-
-    `options` are the further fields of `SearchOptions`.
-    """
-    from policrf.policy.checkpoint import load_policy
-
-    if policy is None:
-        raise InvalidOption("tree_search needs the option policy=: a name, a path or a Policy")
-    chosen = load_policy(policy) if isinstance(policy, str | Path) else policy
-    label_by_search(
-        run, chosen, search_options("tree_search", simulations=simulations, depth=depth, **options)
-    )
-
-
-def search_options(solver: str, **options: object) -> SearchOptions:
-    """The options as a `SearchOptions`; one that it does not have is named."""
-    from policrf.search.search import OPTION_NAMES, SearchOptions
-
-    for name in options:
-        if name not in OPTION_NAMES:
-            raise InvalidOption(
-                f"{solver} has no option {name!r}; a search takes {', '.join(OPTION_NAMES)}"
-            )
-    return SearchOptions(**options)  # type: ignore[arg-type]
-
-
-def label_by_search(run: Run, policy: Policy, options: SearchOptions) -> None:
+def label_by_search(run: Run, policy: Policy, *, search: int, **options: Any) -> IntArray:
     """Offer the labeling that the decisions end in, and the best that a rollout ended in.
 
-    When time runs out, what is not labeled gets the starting labels (`initial=`, else the unary
-    argmin), which also complete the labeling for the reward "shaped" and the residual kind.
-    """
-    from policrf.search.search import TreeSearch
+    When time runs out, the starting labels (`initial=`, else the unary argmin) complete it. They
+    also complete the labeling for the reward "shaped" and for the residual kind.
 
-    instance = run.instance if run.instance is not None else Instance.from_crf(run.crf)
+    Parameters
+    ----------
+    search
+        Simulations before every decision.
+    options
+        Further fields of `SearchOptions`.
+
+    Returns
+    -------
+    array `[N]`
+        The best labeling found.
+    """
+    instance = instance_of(run)
     policy.check(instance)
     start_labels = run.start_labels()
+    settings = SearchOptions(simulations=search, **options)
     if run.expired():
-        return
-    search = TreeSearch(policy, instance, options, seed=run.seed, default=start_labels)
+        return start_labels
+    tree = TreeSearch(policy, instance, settings, seed=run.seed, default=start_labels)
     known = float("inf")
-    while search.remaining and not run.expired():
-        search.decide(search.remaining)
-        labels, energy = search.best_rollout
+    while tree.remaining and not run.expired():
+        tree.decide(tree.remaining)
+        labels, energy = tree.best_rollout
         if energy < known:
             known = energy
             run.offer(labels)
-    labels = search.engine.labels
-    unlabeled = labels < 0
-    labels[unlabeled] = start_labels[unlabeled]
+    labels = tree.engine.labels
+    labels[labels < 0] = start_labels[labels < 0]
     run.offer(labels)
-    run.order = search.order[: search.done].copy()
-    run.info["complete"] = not search.remaining
+    run.order = tree.order[: tree.done].copy()
+    run.info["complete"] = not tree.remaining
     run.info["decided_energy"] = run.crf.energy(labels)
-    run.info.update(search.effort)
+    run.info.update(tree.effort)
+    assert run.best is not None
+    return run.best.copy()

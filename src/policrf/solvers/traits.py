@@ -1,0 +1,58 @@
+"""What a solver says about itself: which potentials it takes, and what it can prove.
+
+`@declares(takes=..., proves=...)` stands above a solver's function. `solve` refuses what a solver
+does not take before it starts, and `describe` shows both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from policrf.crf.potentials import Potential
+
+Proves = Literal["nothing", "sometimes a bound", "a bound", "the minimum"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ATTRIBUTE = "policrf_traits"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Of one solver."""
+
+    takes: tuple[type[Potential], ...] | None = None
+    """Classes of potentials; None: all there are."""
+    limit: str = ""
+    """What restricts that further, in a few words."""
+    proves: Proves = "nothing"
+
+    @property
+    def takes_text(self) -> str:
+        """In words, for tables and errors."""
+        names = "every potential"
+        if self.takes is not None:
+            names = ", ".join(kind.__name__ for kind in self.takes) or "unaries only"
+        return f"{names} ({self.limit})" if self.limit else names
+
+
+def declares(
+    *,
+    takes: tuple[type[Potential], ...] | None = None,
+    limit: str = "",
+    proves: Proves = "nothing",
+) -> Callable[[Function], Function]:
+    """Attach `Traits` to a solver's function."""
+
+    def attach(function: Function) -> Function:
+        setattr(function, _ATTRIBUTE, Traits(takes, limit, proves))
+        return function
+
+    return attach
+
+
+def traits_of(function: Callable[..., Any]) -> Traits:
+    """What the function declares; without a declaration it takes everything and proves nothing."""
+    found: Traits = getattr(function, _ATTRIBUTE, Traits())
+    return found

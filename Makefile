@@ -31,6 +31,10 @@ check: lint types imports test
 wheel-test: $(STAMP)
 	$(BIN)/python scripts/wheel_test.py
 
+# The generated parts of README.md and ARCHITECTURE.md.
+docs: $(STAMP)
+	$(BIN)/python scripts/generated_docs.py
+
 bench: $(STAMP)
 	$(BIN)/policrf bench energy
 

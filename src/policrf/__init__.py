@@ -12,47 +12,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from policrf._version import __version__ as __version__
-from policrf.mdp.registration import announce as _announce
 
 if TYPE_CHECKING:
+    from policrf import errors as errors
     from policrf.crf.instance import Instance as Instance
+    from policrf.crf.io import read as read
     from policrf.crf.io.uai import read_uai as read_uai
-    from policrf.crf.io.uai import write_uai as write_uai
+    from policrf.crf.io.uai_write import write_uai as write_uai
     from policrf.crf.model import CRF as CRF
     from policrf.crf.potentials import BoxAgreement as BoxAgreement
     from policrf.crf.potentials import BoxSupport as BoxSupport
     from policrf.crf.potentials import Custom as Custom
     from policrf.crf.potentials import Potts as Potts
     from policrf.crf.potentials import Tables as Tables
+    from policrf.datasets.prepare import prepare as prepare
+    from policrf.datasets.sources import load_instances as load_instances
+    from policrf.evaluate.runner import evaluate as evaluate
+    from policrf.learn.train import train as train
+    from policrf.policy.checkpoint import list_policies as list_policies
     from policrf.policy.checkpoint import load_policy as load_policy
     from policrf.policy.policy import Policy as Policy
     from policrf.scenes import make_scene as make_scene
     from policrf.scenes import render_scene as render_scene
     from policrf.solvers import list_solvers as list_solvers
     from policrf.solvers import solve as solve
+    from policrf.solvers.describe import describe as describe
     from policrf.types import Solution as Solution
+    from policrf.vision.calibrate import calibrate as calibrate
+    from policrf.vision.energy_weights import Energy as Energy
+    from policrf.vision.segment import Segmenter as Segmenter
 
 # Public name -> the module that has it. Loaded on first use: importing policrf costs nothing.
 _PUBLIC = {
-    "CRF": "policrf.crf.model",
     "BoxAgreement": "policrf.crf.potentials",
     "BoxSupport": "policrf.crf.potentials",
+    "CRF": "policrf.crf.model",
     "Custom": "policrf.crf.potentials",
+    "Energy": "policrf.vision.energy_weights",
     "Instance": "policrf.crf.instance",
     "Policy": "policrf.policy.policy",
     "Potts": "policrf.crf.potentials",
+    "Segmenter": "policrf.vision.segment",
     "Solution": "policrf.types",
     "Tables": "policrf.crf.potentials",
+    "calibrate": "policrf.vision.calibrate",
+    "describe": "policrf.solvers.describe",
+    "errors": "policrf",
+    "evaluate": "policrf.evaluate.runner",
+    "list_policies": "policrf.policy.checkpoint",
     "list_solvers": "policrf.solvers",
+    "load_instances": "policrf.datasets.sources",
     "load_policy": "policrf.policy.checkpoint",
     "make_scene": "policrf.scenes",
+    "prepare": "policrf.datasets.prepare",
+    "read": "policrf.crf.io",
     "read_uai": "policrf.crf.io.uai",
     "render_scene": "policrf.scenes",
     "solve": "policrf.solvers",
-    "write_uai": "policrf.crf.io.uai",
+    "train": "policrf.learn.train",
+    "write_uai": "policrf.crf.io.uai_write",
 }
-
-_announce()
+# The extra that installs what a name needs beyond a plain install.
+_EXTRAS = {"calibrate": "vision", "prepare": "vision", "Segmenter": "vision", "train": "learn"}
 
 __all__ = sorted([*_PUBLIC, "__version__"])
 
@@ -60,7 +81,17 @@ __all__ = sorted([*_PUBLIC, "__version__"])
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'policrf' has no attribute {name!r}")
-    value = getattr(import_module(_PUBLIC[name]), name)
+    try:
+        module = import_module(f"policrf.{name}" if _PUBLIC[name] == "policrf" else _PUBLIC[name])
+    except ModuleNotFoundError as error:
+        from policrf.errors import MissingDependency
+
+        if name not in _EXTRAS or (error.name or "").startswith("policrf"):
+            raise
+        raise MissingDependency(
+            f"policrf.{name} needs {error.name}; run pip install 'policrf[{_EXTRAS[name]}]'"
+        ) from None
+    value = module if _PUBLIC[name] == "policrf" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,1 +1,1 @@
-"""The benchmarks behind the tables of the docs, and the demo."""
+"""What `policrf bench` and `policrf demo` measure: the energy core, the solvers, run times."""

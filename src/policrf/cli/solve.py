@@ -44,7 +44,7 @@ def run(config: Config) -> None:
     import numpy as np
 
     from policrf.crf.instance import Instance
-    from policrf.crf.io import read_problem
+    from policrf.crf.io import read
     from policrf.crf.io.files import atomic_write
     from policrf.crf.selection import restrict, restrict_crf
     from policrf.solvers import solve
@@ -56,7 +56,7 @@ def run(config: Config) -> None:
     if config.model is None:
         raise InvalidOption("give a model file (.uai or .npz), or --list for the solvers")
     spec = SolverSpec.parse(config.solver)
-    problem = read_problem(config.model)
+    problem = read(config.model)
     if isinstance(problem, Instance):
         problem = restrict(problem, config.potentials)
         crf = problem.crf

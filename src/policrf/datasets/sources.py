@@ -16,7 +16,7 @@ from typing import overload
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.crf.io import read_problem
+from policrf.crf.io import read
 from policrf.crf.selection import restrict
 from policrf.errors import InvalidFile, InvalidOption, MissingDependency
 
@@ -85,7 +85,7 @@ def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
         )
     instances = []
     for path in files[: count or len(files)]:
-        problem = read_problem(path)
+        problem = read(path)
         instance = problem if isinstance(problem, Instance) else Instance.from_crf(problem)
         instances.append(restrict(instance, f"{potentials}+tables+custom"))
     return instances

@@ -1,1 +1,1 @@
-"""Learning: calibrating an energy (no torch), and training policies (torch)."""
+"""Training policies: actors, replay memory, learners, one loop. The one folder that needs torch."""

@@ -1,1 +1,1 @@
-"""Pictures and self-contained HTML pages."""
+"""Pictures from arrays: PNG bytes, colours of labels, mosaics, figures."""

@@ -1,1 +1,1 @@
-"""Policies: the network (torch, for learning), the engine (numba, for acting), their files."""
+"""Policies: kinds of network, the incremental engine that acts, their files, a policy as a solver."""

@@ -1,1 +1,1 @@
-"""Proven minima: reductions, parts, MILP, toulbar2, brute force; every step is safe to rounding."""
+"""Proven minima: reductions, independent parts, MILP, toulbar2, brute force."""

@@ -13,39 +13,41 @@ Why our own cut: a whole expansion on scipy's `maximum_flow` (which takes 32-bit
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Literal
 
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
-from policrf.errors import InvalidOption
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_problem import refuse_what_no_cut_takes, without_quotas
 from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
+from policrf.solvers.option_checks import require_choice, require_whole_numbers
 from policrf.solvers.run import Run
 from policrf.types import IntArray
 
-HOP2 = ("repair", "lagrangian", "ignore")
+Hop2 = Literal["repair", "lagrangian", "ignore"]
 
 
 def alpha_expansion(
-    run: Run, *, hop2: str = "repair", orders: int = 2, sweeps: int = 100, iterations: int = 30
+    run: Run, *, hop2: Hop2 = "repair", orders: int = 2, sweeps: int = 100, iterations: int = 30
 ) -> None:
-    """Expansion moves until no label improves.
+    """Make the best move to one label after the other, by minimum cuts, until none improves.
 
     Parameters
     ----------
-    hop2: what is done about quotas: "repair" meets those that pay, greedily; "lagrangian" then also
-        searches over prices for all of them at once, better and slower; "ignore" leaves them aside.
-    orders: orders of the labels to descend in: rising, falling, then random ones from the seed.
-    sweeps: at most so many rounds over all labels in each descent.
-    iterations: steps of the prices, with `hop2="lagrangian"`.
+    hop2
+        What is done about quotas (HOP2): "repair" meets those that pay, greedily; "lagrangian" then
+        also searches over prices for all of them at once, better and slower; "ignore" leaves them
+        aside.
+    orders
+        Number of label orders to descend in: rising, falling, then random ones from the seed.
+    sweeps
+        Maximum number of rounds over all labels in each descent.
+    iterations
+        Number of steps of the prices, with `hop2="lagrangian"`.
     """
-    if hop2 not in HOP2:
-        raise InvalidOption(f"hop2 must be one of {', '.join(HOP2)}, not {hop2!r}")
-    for option, value in (("orders", orders), ("sweeps", sweeps), ("iterations", iterations)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise InvalidOption(f"{option} must be a whole number ≥ 1, not {value!r}")
+    require_choice("hop2", hop2, Hop2)
+    require_whole_numbers(orders=orders, sweeps=sweeps, iterations=iterations)
     run.refuse_all_but(Potts, BoxAgreement, BoxSupport, Tables)
     refuse_what_no_cut_takes(run.crf, run.solver)
     if run.expired():

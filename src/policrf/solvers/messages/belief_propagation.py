@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.errors import InvalidOption
 from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.factor_graph import build_factor_graph
 from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState
+from policrf.solvers.option_checks import (
+    require_share_above_zero,
+    require_share_below_one,
+    require_whole_numbers,
+)
 from policrf.solvers.run import Run
 
 ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
@@ -33,26 +37,31 @@ def belief_propagation(
     decode_every: int = 3,
     table_limit: int = TABLE_LIMIT,
 ) -> None:
-    """Sweep forward and backward until no message changes.
+    """Send min-sum messages forward and backward until none changes.
+
+    Graphs without cycles need no damping and no warm-up, and get none.
 
     Parameters
     ----------
-    iterations: at most so many pairs of sweeps.
-    damping: share of the old message in the new one, 0 ≤ damping < 1.
-    fraction: of a node's belief that its messages carry at first, 0 < fraction ≤ 1.
-    warm_up: iterations in which the fraction rises to 1.
-    tolerance: converged when no message changes by more, in units of the largest single term.
-    decode_every: iterations between two decoded labelings.
-    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
-
-    Graphs without cycles need no damping and no warm-up, and get none.
+    iterations
+        Maximum number of iterations: a sweep forward and one back.
+    damping
+        Share of the old message in the new one, 0 ≤ damping < 1.
+    fraction
+        Part of a node's belief that its messages carry at first, 0 < fraction ≤ 1.
+    warm_up
+        Number of iterations in which the fraction rises to 1.
+    tolerance
+        Converged when no message changes by more, in units of the largest single term.
+    decode_every
+        Iterations between two decoded labelings.
+    table_limit
+        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
     """
-    if not 0 <= damping < 1:
-        raise InvalidOption(f"damping must be at least 0 and below 1, not {damping}")
-    if not 0 < fraction <= 1:
-        raise InvalidOption(f"fraction must be above 0 and at most 1, not {fraction}")
-    if decode_every < 1:
-        raise InvalidOption(f"decode_every must be at least 1, not {decode_every}")
+    require_whole_numbers(iterations=iterations, decode_every=decode_every)
+    require_whole_numbers(at_least=0, warm_up=warm_up)
+    require_share_below_one(damping=damping)
+    require_share_above_zero(fraction=fraction)
     explicit = None if run.expired() else explicit_tables(run, table_limit)
     if explicit is None:
         return

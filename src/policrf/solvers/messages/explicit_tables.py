@@ -11,7 +11,8 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import custom_energy
 from policrf.crf.potentials import CUSTOM, TABLE
-from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge, UnsupportedPotential
+from policrf.errors import CustomPotentialFailed, TooLarge, UnsupportedPotential
+from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
@@ -34,8 +35,7 @@ def explicit_tables(run: Run, table_limit: int) -> ExplicitTables | None:
 
     A clique with more than `table_limit` joint labelings is refused by name.
     """
-    if table_limit < 1:
-        raise InvalidOption(f"table_limit must be at least 1, not {table_limit}")
+    require_whole_numbers(table_limit=table_limit)
     a = run.crf.arrays
     n_cliques = len(a.clique_kind)
     size = np.zeros(n_cliques, np.int64)

@@ -12,45 +12,56 @@ part as trees of their own (`clique_ascent`).
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from policrf.errors import InvalidOption
 from policrf.solvers.messages.clique_ascent import ascend
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms, build_factor_graph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState, bound_meets_energy
 from policrf.solvers.messages.spanning_forests import appearance_probabilities
+from policrf.solvers.option_checks import (
+    require_choice,
+    require_share_below_one,
+    require_whole_numbers,
+)
 from policrf.solvers.run import Run
 from policrf.types import FloatArray
 
 PATIENCE = 10  # looks at the bound in which it must rise by `tolerance`
 LOOK_EVERY = 5  # parallel iterations between two bounds and labelings
+Schedule = Literal["sequential", "parallel"]
 
 
 def tree_reweighted(
     run: Run,
     *,
-    schedule: str = "sequential",
+    schedule: Schedule = "sequential",
     iterations: int = 500,
     damping: float = 0.5,
     tolerance: float = 1e-7,
     table_limit: int = TABLE_LIMIT,
 ) -> None:
-    """Raise the bound until it meets the energy, or stops rising.
+    """Raise a lower bound by reweighted messages until it meets the energy or stops rising.
 
     Parameters
     ----------
-    schedule: "sequential" (TRW-S) or "parallel" (tree-reweighted belief propagation).
-    iterations: at most so many.
-    damping: share of the old message in the new one, 0 ≤ damping < 1; parallel only.
-    tolerance: stop when ten looks at the bound raised it by less than this part of it.
-    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
+    schedule
+        "sequential" (TRW-S) or "parallel" (tree-reweighted belief propagation).
+    iterations
+        Maximum number of iterations.
+    damping
+        Share of the old message in the new one, 0 ≤ damping < 1; parallel only.
+    tolerance
+        Stop when ten looks at the bound raised it by less than this part of it.
+    table_limit
+        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
     """
-    if schedule not in ("sequential", "parallel"):
-        raise InvalidOption(f'schedule must be "sequential" or "parallel", not {schedule!r}')
-    if not 0 <= damping < 1:
-        raise InvalidOption(f"damping must be at least 0 and below 1, not {damping}")
+    require_choice("schedule", schedule, Schedule)
+    require_whole_numbers(iterations=iterations)
+    require_share_below_one(damping=damping)
     explicit = None if run.expired() else explicit_tables(run, table_limit)
     if explicit is None:
         return

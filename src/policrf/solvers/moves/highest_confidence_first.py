@@ -22,9 +22,10 @@ SLICE = 2_000  # nodes a kernel call labels
 
 
 def highest_confidence_first(run: Run) -> None:
-    """Label one node after the other, the largest margin first and the lowest node among equals.
+    """Label one node after the other, the one with the largest margin between two labels first.
 
-    A node with a single allowed label has an infinite margin. `Solution.order` is the order.
+    Among equal margins the lowest node is first. A node with a single allowed label has an infinite
+    margin. `Solution.order` is the order.
     """
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     state, heap = new_state(arrays), new_heap(n_nodes)

@@ -14,7 +14,7 @@ SLICE = 20_000  # nodes a kernel call visits, a few milliseconds
 
 
 def icm(run: Run) -> None:
-    """Sweep over a queue of nodes whose surroundings changed, until no single relabel helps."""
+    """Relabel single nodes while that lowers the energy, until no node is left where it does."""
     arrays = run.crf.arrays
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())

@@ -2,8 +2,8 @@
 
 The answer is optimal with respect to relabeling any connected set of up to `size` nodes. Nodes are
 connected by an edge or a clique; in a clique of more than eight nodes each is joined to its eight
-nearest in the clique's order, lest a box of a thousand nodes join a million pairs (energies are
-exact all the same). Sets are searched again only where something changed since: hence lazy.
+nearest in the clique's order: all pairs of a box of a thousand nodes would be a million (energies
+stay exact). Sets are searched again only where something changed, which makes the method lazy.
 """
 
 from __future__ import annotations
@@ -44,19 +44,21 @@ PYTHON_STEPS = 500  # with Custom terms, which may be slow Python functions
 
 
 def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
-    """Search connected sets of 1, 2, … `size` nodes until none can be relabeled to a lower energy.
+    """Relabel connected sets of 1, 2, … `size` nodes until none lowers the energy.
 
     Starts from `initial`, or else from the better of the unary argmin and highest confidence first.
 
     Parameters
     ----------
-    size: the largest set that is searched for in all its forms, 1 to 4.
-    large_sets: also try the sets a scene suggests, whole regions of one label and whole boxes (see
+    size
+        The largest set that is searched for in all its forms, 1 to 4.
+    large_sets
+        Also try the sets that a scene suggests, whole regions of one label and whole boxes (see
         `refine`), in turn with the small ones; without them this is the method as published.
     """
     if not 1 <= size <= 4:
         raise InvalidOption(f"size must be 1 to 4, not {size}")
-    large = Moves(False, large_sets, large_sets, large_sets, cuts=False)
+    large = Moves(pairs=False, regions=large_sets, growth=large_sets, boxes=large_sets, cuts=False)
     starts = [run.start_labels()]
     if run.initial is None and not run.expired():
         first = solve(run.crf, "highest_confidence_first", seconds=run.remaining())

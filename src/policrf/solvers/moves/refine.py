@@ -61,13 +61,27 @@ def refine(
     run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
     growth: bool = True, boxes: bool = True, cuts: bool = True, **options: Any,
 ) -> None:  # fmt: skip
-    """Run `start` (unless the caller gave `initial`), then local search from its labeling.
+    """Run another solver, then improve its labeling by local search with six kinds of moves.
+
+    With `initial` labels the search starts from those, and no other solver runs.
 
     Parameters
     ----------
-    start: the name of a solver; where alpha_expansion cannot take a potential, icm does instead.
-    pairs, regions, growth, boxes, cuts: which moves to try beside single relabels.
-    options: the options of `start`.
+    start
+        The name of the solver to start with; where alpha_expansion cannot take a potential, icm
+        starts instead.
+    pairs
+        Whether to relabel both ends of an edge at once.
+    regions
+        Whether to relabel connected regions of one label as a whole.
+    growth
+        Whether to let a label grow over a patch of nodes.
+    boxes
+        Whether to let many members of a box take its label or give it up at once.
+    cuts
+        Whether to propose labelings by expansion moves.
+    options
+        The options of `start`.
     """
     from policrf.solvers import solve
 
@@ -84,16 +98,22 @@ def refine(
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
-    moves = Moves(pairs, regions, growth, boxes, cuts)
+    moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
     run.info["moves"], run.info["converged"] = improve(run.crf, labels, moves, run.expired)
     run.offer(labels)
 
 
-def refine_labels(
-    crf: CRF, labels: ArrayLike, *, pairs: bool = True, regions: bool = True, growth: bool = True,
-    boxes: bool = True, cuts: bool = True,
-) -> IntArray:  # fmt: skip
-    """The local optimum `[N]` that the moves of `refine` reach from `labels`.
+def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> IntArray:
+    """Return the local optimum `[N]` that the moves of `refine` reach from `labels`.
+
+    Parameters
+    ----------
+    crf
+        The CRF whose energy is lowered.
+    labels
+        The labeling `[N]` to start from.
+    moves
+        Which moves to try beside single relabels; by default all.
 
     >>> import policrf as pc
     >>> crf = pc.CRF([[1.0, 0.0], [1.0, 0.0]], pc.Potts([[0, 1]], 3.0))
@@ -101,7 +121,7 @@ def refine_labels(
     [1, 1]
     """
     refined = crf.checked_labels(labels)
-    improve(crf, refined, Moves(pairs, regions, growth, boxes, cuts))
+    improve(crf, refined, Moves() if moves is None else moves)
     return refined
 
 

@@ -8,7 +8,7 @@ from policrf.solvers.run import Run
 
 
 def unary(run: Run) -> None:
-    """Label every node with its lowest unary energy (the first, among equals)."""
+    """Give every node the label of its lowest unary energy, the first among equals."""
     run.offer(np.argmin(run.crf.unary, axis=1).astype(np.int64))
     if not run.crf.potentials:
         run.optimal = True

@@ -15,13 +15,13 @@ from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, energy_terms, load_labels, new_state, unassign
-from policrf.errors import CustomPotentialFailed, InvalidOption, TooLarge
+from policrf.errors import CustomPotentialFailed, TooLarge
+from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
-STEPS = (
-    1 << 14
-)  # labelings a kernel call visits; its state is rebuilt after, so rounding cannot add up
+# Labelings a kernel call visits; its state is rebuilt after, so rounding cannot add up.
+STEPS = 1 << 14
 PYTHON_STEPS = 1 << 8  # with Custom terms, which may be slow Python functions
 
 
@@ -37,14 +37,14 @@ class Odometer(NamedTuple):
 
 
 def brute_force(run: Run, *, limit: int = 2**22) -> None:
-    """Visit every labeling.
+    """Visit every labeling and keep the one of lowest energy.
 
     Parameters
     ----------
-    limit: refuse a CRF with more labelings than this (`TooLarge`), before any work.
+    limit
+        Largest number of labelings; a CRF with more is refused (`TooLarge`), before any work.
     """
-    if limit < 1:
-        raise InvalidOption(f"limit must be at least 1 labeling, not {limit}")
+    require_whole_numbers(limit=limit)
     allowed = np.isfinite(run.crf.unary)
     count = math.prod(int(k) for k in allowed.sum(axis=1))
     if count > limit:
@@ -82,12 +82,12 @@ def start_odometer(allowed: BoolArray) -> tuple[Odometer, IntArray]:
     choices = np.argsort(~allowed[nodes], axis=1, kind="stable")
     free = len(nodes)
     odometer = Odometer(
-        nodes,
-        np.ascontiguousarray(choices, np.int64),
-        counts[nodes].astype(np.int64),
-        np.zeros(free, np.int64),
-        np.arange(free + 1, dtype=np.int64),
-        np.ones(free, np.int64),
+        nodes=nodes,
+        choices=np.ascontiguousarray(choices, np.int64),
+        radix=counts[nodes].astype(np.int64),
+        digits=np.zeros(free, np.int64),
+        focus=np.arange(free + 1, dtype=np.int64),
+        direction=np.ones(free, np.int64),
     )
     return odometer, np.argmax(allowed, axis=1).astype(np.int64)
 

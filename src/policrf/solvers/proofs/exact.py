@@ -12,37 +12,49 @@ too.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from policrf.crf.arrays import Arrays
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, TABLE, Custom, Potential, Tables
 from policrf.crf.tabulate import tabulate_clique
-from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.errors import UnsupportedPotential
 from policrf.solvers import solve
+from policrf.solvers.option_checks import (
+    require_choice,
+    require_share_below_one,
+    require_whole_numbers,
+)
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
 from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
-BACKENDS = ("auto", "highs", "toulbar2")
+Backend = Literal["auto", "highs", "toulbar2"]
 BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take
 
 
-def exact(run: Run, *, backend: str = "auto", gap: float = 0.0, table_limit: int = 1 << 16) -> None:
-    """Find a labeling of least energy and prove that it is one.
+def exact(
+    run: Run, *, backend: Backend = "auto", gap: float = 0.0, table_limit: int = 1 << 16
+) -> None:
+    """Find a labeling of lowest energy and prove that there is no lower one.
 
     Parameters
     ----------
-    backend: "highs", "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), or "auto".
-    gap: stop when the best labeling is within this relative distance of the bound.
-    table_limit: entries that the table of one Custom clique may have.
+    backend
+        "highs", "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), or "auto", which takes
+        toulbar2 where it is installed and stronger.
+    gap
+        Stop when the best labeling is within this relative distance of the bound.
+    table_limit
+        Largest number of entries that the table of one `Custom` clique may have.
     """
-    if backend not in BACKENDS:
-        raise InvalidOption(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-    if not 0 <= gap < 1:
-        raise InvalidOption(f"gap must be at least 0 and below 1, not {gap}")
+    require_choice("backend", backend, Backend)
+    require_share_below_one(gap=gap)
+    require_whole_numbers(table_limit=table_limit)
     if backend == "toulbar2":
         require_toulbar2()
     crf = without_custom(run, table_limit)

@@ -12,7 +12,6 @@ import numpy as np
 
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.potentials import SUPPORT
-from policrf.errors import InvalidOption
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import (
@@ -24,6 +23,7 @@ from policrf.solvers.messages.message_state import (
 )
 from policrf.solvers.moves.icm import SLICE as ICM_SLICE
 from policrf.solvers.moves.icm import descend
+from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
 from policrf.solvers.run import Run
@@ -43,17 +43,20 @@ def dual_decomposition(
     polish: bool = True,
     table_limit: int = TABLE_LIMIT,
 ) -> None:
-    """Raise the bound by subgradient steps until all copies agree.
+    """Raise a lower bound by subgradient steps over trees and cliques until their copies agree.
 
     Parameters
     ----------
-    iterations: at most so many.
-    round_every: iterations between two labelings rounded from the copies' votes.
-    polish: follow every rounded labeling by ICM to a local minimum.
-    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
+    iterations
+        Maximum number of subgradient steps.
+    round_every
+        Iterations between two labelings rounded from the copies' votes.
+    polish
+        Follow every rounded labeling by ICM to a local minimum.
+    table_limit
+        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
     """
-    if round_every < 1:
-        raise InvalidOption(f"round_every must be at least 1, not {round_every}")
+    require_whole_numbers(iterations=iterations, round_every=round_every)
     explicit = None if run.expired() else explicit_tables(run, table_limit)
     if explicit is None:
         return

@@ -18,6 +18,11 @@ from policrf.errors import InvalidOption
 from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.factor_graph import DENSE, FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import real_labels, slices, table_sizes
+from policrf.solvers.option_checks import (
+    require_share_above_zero,
+    require_share_below_one,
+    require_whole_numbers,
+)
 from policrf.solvers.relaxations.expectations import count_labels, new_counts, relax
 from policrf.solvers.run import Run
 from policrf.types import FloatArray
@@ -36,22 +41,27 @@ def mean_field(
     tolerance: float = 1e-4,
     table_limit: int = TABLE_LIMIT,
 ) -> None:
-    """Sweep over the nodes, the temperature falling, until no probability changes.
+    """Update the nodes' label probabilities while the temperature falls, until none changes.
 
     Parameters
     ----------
-    iterations: at most so many sweeps.
-    damping: share of the old q in the new one, 0 ≤ damping < 1.
-    temperature: of the first sweep, in units of energy; by default four times the median margin
+    iterations
+        Maximum number of sweeps.
+    damping
+        Share of the old probabilities in the new ones, 0 ≤ damping < 1.
+    temperature
+        Temperature of the first sweep, in units of energy; by default four times the median margin
         between the two lowest unaries of a node.
-    cooling: the temperature is multiplied by it after every sweep, 0 < cooling ≤ 1.
-    tolerance: converged when no probability changes by more in a sweep.
-    table_limit: largest table of one clique; a `Custom` potential is tabulated once up to it.
+    cooling
+        The temperature is multiplied by this after every sweep, 0 < cooling ≤ 1.
+    tolerance
+        Converged when no probability changes by more in a sweep.
+    table_limit
+        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
     """
-    if not 0 <= damping < 1:
-        raise InvalidOption(f"damping must be at least 0 and below 1, not {damping}")
-    if not 0 < cooling <= 1:
-        raise InvalidOption(f"cooling must be above 0 and at most 1, not {cooling}")
+    require_whole_numbers(iterations=iterations)
+    require_share_below_one(damping=damping)
+    require_share_above_zero(cooling=cooling)
     if temperature is not None and not temperature > 0:
         raise InvalidOption(f"temperature must be above 0, not {temperature}")
     explicit = None if run.expired() else explicit_tables(run, table_limit)

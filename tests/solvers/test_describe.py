@@ -9,7 +9,7 @@ import pytest
 
 import policrf as pc
 from policrf.cli import main
-from policrf.solvers.describe import default_text, describe, describe_all, solver_table
+from policrf.solvers.describe import default_text, describe, describe_all
 from policrf.solvers.options import options_of
 from policrf.solvers.spec import SOLVERS, SolverSpec
 
@@ -72,8 +72,3 @@ def test_the_command_lists_them(capsys):
     listed = json.loads(capsys.readouterr().out)
     assert listed["solvers"]["alpha_expansion"]["hop2"] == "repair"
     assert "voc-250" in listed["policies"]
-
-
-def test_the_readme_has_the_table_of_the_code(request):
-    readme = (request.config.rootpath / "README.md").read_text()
-    assert solver_table() in readme

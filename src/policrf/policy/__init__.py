@@ -1,1 +1,1 @@
-"""Policies: kinds of network, the incremental engine that acts, their files, a policy as a solver."""
+"""Policies: kinds of network, the incremental engine that acts, files, and a policy as a solver."""

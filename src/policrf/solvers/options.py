@@ -10,6 +10,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -143,14 +144,19 @@ def type_text(kind: Any) -> str:
         return " | ".join(type_text(part) for part in get_args(kind))
     if kind is type(None):
         return "none"
-    return getattr(kind, "__name__", str(kind)).lower() if kind is not None else "any"
+    if get_origin(kind) is not None:
+        return "list"
+    return getattr(kind, "__name__", str(kind)) if kind is not None else "any"
 
 
 def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function)
-    except (NameError, TypeError):  # names that only a type checker imports
-        return {}
+    """The annotations as types; those with names that only a type checker imports are left out."""
+    hints: dict[str, Any] = {}
+    for name, annotation in getattr(function, "__annotations__", {}).items():
+        one = types.SimpleNamespace(__annotations__={name: annotation})
+        with suppress(NameError, TypeError):
+            hints |= typing.get_type_hints(one, globalns=getattr(function, "__globals__", {}))
+    return hints
 
 
 def parameter_texts(docstring: str) -> dict[str, str]:

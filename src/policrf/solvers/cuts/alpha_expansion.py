@@ -23,11 +23,17 @@ from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
 from policrf.solvers.option_checks import require_choice, require_whole_numbers
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import IntArray
 
 Hop2 = Literal["repair", "lagrangian", "ignore"]
 
 
+@declares(
+    takes=(Potts, BoxAgreement, BoxSupport, Tables),
+    limit="no negative Potts weights, metric tables only",
+    proves="sometimes a bound",
+)
 def alpha_expansion(
     run: Run, *, hop2: Hop2 = "repair", orders: int = 2, sweeps: int = 100, iterations: int = 30
 ) -> None:
@@ -48,7 +54,6 @@ def alpha_expansion(
     """
     require_choice("hop2", hop2, Hop2)
     require_whole_numbers(orders=orders, sweeps=sweeps, iterations=iterations)
-    run.refuse_all_but(Potts, BoxAgreement, BoxSupport, Tables)
     refuse_what_no_cut_takes(run.crf, run.solver)
     if run.expired():
         return

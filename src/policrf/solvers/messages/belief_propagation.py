@@ -22,10 +22,12 @@ from policrf.solvers.option_checks import (
     require_whole_numbers,
 )
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 
 ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
 
 
+@declares(limit="Custom cliques of up to table_limit entries", proves="sometimes a bound")
 def belief_propagation(
     run: Run,
     *,

@@ -28,6 +28,7 @@ from policrf.solvers.option_checks import (
     require_whole_numbers,
 )
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import FloatArray
 
 PATIENCE = 10  # looks at the bound in which it must rise by `tolerance`
@@ -35,6 +36,7 @@ LOOK_EVERY = 5  # parallel iterations between two bounds and labelings
 Schedule = Literal["sequential", "parallel"]
 
 
+@declares(limit="Custom cliques of up to table_limit entries", proves="a bound")
 def tree_reweighted(
     run: Run,
     *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,7 @@ from policrf.solvers.moves.refine_growth import growth_moves
 from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
@@ -57,9 +58,10 @@ class Moves(NamedTuple):
     cuts: bool = True
 
 
+@declares(proves="sometimes a bound")
 def refine(
     run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
-    growth: bool = True, boxes: bool = True, cuts: bool = True, **options: Any,
+    growth: bool = True, boxes: bool = True, cuts: bool = True,
 ) -> None:  # fmt: skip
     """Run another solver, then improve its labeling by local search with six kinds of moves.
 
@@ -68,8 +70,8 @@ def refine(
     Parameters
     ----------
     start
-        The name of the solver to start with; where alpha_expansion cannot take a potential, icm
-        starts instead.
+        The solver to start with, as in `solve`: "alpha_expansion:hop2=lagrangian". Where the
+        default cannot take a potential, icm starts instead.
     pairs
         Whether to relabel both ends of an edge at once.
     regions
@@ -80,8 +82,6 @@ def refine(
         Whether to let many members of a box take its label or give it up at once.
     cuts
         Whether to propose labelings by expansion moves.
-    options
-        The options of `start`.
     """
     from policrf.solvers import solve
 
@@ -89,9 +89,9 @@ def refine(
     if run.initial is None and not run.expired():
         problem = run.instance if run.instance is not None else run.crf
         try:
-            first = solve(problem, start, seconds=_rest(run), seed=run.seed, **options)
+            first = solve(problem, start, seconds=_rest(run), seed=run.seed)
         except UnsupportedPotential:
-            if start != "alpha_expansion" or options:
+            if start != "alpha_expansion":
                 raise
             first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
         run.info |= {"start": first.solver, "start_energy": first.energy}

@@ -18,6 +18,7 @@ from policrf.crf.energy import State, assign, energy_terms, load_labels, new_sta
 from policrf.errors import CustomPotentialFailed, TooLarge
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, FloatArray, IntArray
 
 # Labelings a kernel call visits; its state is rebuilt after, so rounding cannot add up.
@@ -36,6 +37,7 @@ class Odometer(NamedTuple):
     direction: IntArray  # [K]; ±1
 
 
+@declares(limit="up to `limit` labelings", proves="the minimum")
 def brute_force(run: Run, *, limit: int = 2**22) -> None:
     """Visit every labeling and keep the one of lowest energy.
 

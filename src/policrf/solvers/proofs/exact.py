@@ -31,12 +31,17 @@ from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminat
 from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
 from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
 Backend = Literal["auto", "highs", "toulbar2"]
 BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take
 
 
+@declares(
+    limit="Custom cliques of up to table_limit entries",
+    proves="the minimum",
+)
 def exact(
     run: Run, *, backend: Backend = "auto", gap: float = 0.0, table_limit: int = 1 << 16
 ) -> None:

@@ -27,6 +27,7 @@ from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import FloatArray, IntArray
 
 PATIENCE = 10  # iterations without a better bound after which steps get shorter
@@ -35,6 +36,7 @@ SHORTEST = 1e-3  # of Polyak's step: where the search gives up
 MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 
+@declares(limit="Custom cliques of up to table_limit entries", proves="a bound")
 def dual_decomposition(
     run: Run,
     *,

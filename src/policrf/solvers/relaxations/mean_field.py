@@ -25,12 +25,14 @@ from policrf.solvers.option_checks import (
 )
 from policrf.solvers.relaxations.expectations import count_labels, new_counts, relax
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import FloatArray
 
 HOT = 4.0  # the first temperature, in units of the median margin between a node's two best labels
 COLD = 1e-12  # the lowest temperature, in units of the largest single term
 
 
+@declares(limit="Custom cliques of up to table_limit entries")
 def mean_field(
     run: Run,
     *,

@@ -23,6 +23,7 @@ from policrf.crf.cliques import Cliques
 from policrf.crf.potentials import (
     AGREE,
     CUSTOM,
+    PARTIAL_FORMS,
     SUPPORT,
     TABLE,
     BoxAgreement,
@@ -55,11 +56,14 @@ class Arrays(NamedTuple):
     clique_weight: FloatArray  # [C]
     clique_count: IntArray  # [C]
     clique_address: IntArray  # [C]; C function pointer (CUSTOM only)
+    clique_partial: IntArray  # [C]; how it is asked about a part: COMPLETE, SUBSET or MARKED
+    clique_marked: IntArray  # [C]; C function pointer for a part (MARKED only)
     data_ptr: IntArray  # [C + 1]
     data: FloatArray
     node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
     node_clique: IntArray  # [M]  the clique
     node_entry: IntArray  # [M]  the node's entry in `clique_nodes`
+    calls: IntArray  # [1]; calls of custom functions so far; the one array that kernels write
 
 
 def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Potential]) -> Arrays:
@@ -80,11 +84,13 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         unary, cardinalities, edges, weights,
         adj_ptr, other_end[adj_order], weights[adj_order % n_edges], adj_order % n_edges,
         clique_ptr, column.nodes, column.strides, column.kinds, column.labels, column.weights,
-        column.counts, column.addresses, _pointers(column.data_sizes), column.data,
-        node_ptr, clique_of[node_entry], node_entry,
+        column.counts, column.addresses, column.partial, column.marked,
+        _pointers(column.data_sizes), column.data,
+        node_ptr, clique_of[node_entry], node_entry, np.zeros(1, np.int64),
     )  # fmt: skip
-    for array in arrays:
-        frozen(array)
+    for name, array in arrays._asdict().items():
+        if name != "calls":
+            frozen(array)
     return arrays
 
 
@@ -97,6 +103,8 @@ class _Columns(NamedTuple):
     weights: FloatArray
     counts: IntArray
     addresses: IntArray
+    partial: IntArray
+    marked: IntArray
     data_sizes: IntArray
     data: FloatArray
 
@@ -104,7 +112,7 @@ class _Columns(NamedTuple):
 def _joined(parts: list[_Columns]) -> _Columns:
     """The columns of all groups one after the other; typed and empty where there is no group."""
     whole, real = np.zeros(0, np.int64), np.zeros(0)
-    empty = _Columns(whole, whole, whole, whole, whole, real, whole, whole, whole, real)
+    empty = _Columns(*[whole] * 5, real, *[whole] * 5, real)
     return _Columns._make(np.concatenate(column) for column in zip(empty, *parts, strict=True))
 
 
@@ -114,7 +122,7 @@ def _columns(group: CliquePotential) -> _Columns:
     zeros, no_label = np.zeros(count, np.int64), np.full(count, -1, np.int64)
     one_each = np.ones(len(cliques.nodes), np.int64)
     shared = (cliques.nodes, one_each, cliques.sizes)
-    no_data = (zeros, zeros, np.zeros(0))
+    no_data = (zeros, zeros, zeros, zeros, np.zeros(0))
     match group:
         case BoxAgreement():
             kind = np.full(count, AGREE, np.int64)
@@ -126,15 +134,18 @@ def _columns(group: CliquePotential) -> _Columns:
             kind = np.full(count, TABLE, np.int64)
             return _Columns(
                 cliques.nodes, group.strides(), cliques.sizes, kind, no_label, np.zeros(count),
-                zeros, zeros, np.diff(group.table_ptr), group.values,
+                zeros, zeros, zeros, zeros, np.diff(group.table_ptr), group.values,
             )  # fmt: skip
         case Custom():
             from policrf.crf.custom_call import address_of
 
             kind = np.full(count, CUSTOM, np.int64)
-            address = np.full(count, address_of(group), np.int64)
+            address = np.full(count, address_of(group, group.function), np.int64)
+            partial, marked = zeros + PARTIAL_FORMS.index(group.partial_form), zeros
+            if group.marked is not None:
+                marked = zeros + address_of(group, group.marked)
             return _Columns(
-                *shared, kind, no_label, np.zeros(count), zeros, address,
+                *shared, kind, no_label, np.zeros(count), zeros, address, partial, marked,
                 np.diff(group.parameter_ptr), group.parameters,
             )  # fmt: skip
     raise TypeError(f"unknown group {group!r}")

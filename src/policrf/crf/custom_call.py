@@ -42,20 +42,17 @@ _callbacks: dict[int, tuple[Any, int, Any]] = {}
 _failures: list[CustomPotentialFailed] = []
 
 
-def address_of(group: Custom) -> int:
-    """The C address of the group's function; compiled once a function."""
-    key = id(group.function)
+def address_of(group: Custom, function: Any) -> int:
+    """The C address of one of the group's functions; compiled once a function."""
+    key = id(function)
     if key not in _callbacks:
-        callback, address = (
-            _compiled(group) if isinstance(group.function, Dispatcher) else _python(group)
-        )
-        _callbacks[key] = (callback, address, group.function)
+        make = _compiled if isinstance(function, Dispatcher) else _python
+        callback, address = make(group.function_name, function)
+        _callbacks[key] = (callback, address, function)
     return _callbacks[key][1]
 
 
-def _compiled(group: Custom) -> tuple[Any, int]:
-    function = group.function
-
+def _compiled(name: str, function: Any) -> tuple[Any, int]:
     def call(labels: Any, k: Any, parameters: Any, p: Any) -> Any:
         try:
             return function(carray(labels, k), carray(parameters, p))
@@ -67,15 +64,13 @@ def _compiled(group: Custom) -> tuple[Any, int]:
     except Exception as error:
         reason = str(error).strip().splitlines()[0]
         raise InvalidPotential(
-            f"Custom: numba cannot compile {group.function_name}(labels int64[:], "
-            f"parameters float64[:]) to a float: {reason}"
+            f"Custom: numba cannot compile {name}(labels int64[:], parameters float64[:]) to a "
+            f"float: {reason}"
         ) from error
     return callback, int(callback.address or 0)
 
 
-def _python(group: Custom) -> tuple[Any, int]:
-    function, name = group.function, group.function_name
-
+def _python(name: str, function: Any) -> tuple[Any, int]:
     def call(labels: Any, k: int, parameters: Any, p: int) -> float:
         try:
             label_array = np.ctypeslib.as_array(labels, (k,)).copy()
@@ -86,7 +81,8 @@ def _python(group: Custom) -> tuple[Any, int]:
             return energy
         except BaseException as error:
             failure = CustomPotentialFailed(
-                f"Custom: {name} failed: {type(error).__name__}: {error}"
+                f"Custom: {name} failed on the labels {label_array.tolist()}: "
+                f"{type(error).__name__}: {error}"
             )
             failure.__cause__ = error
             _failures.append(failure)

@@ -1,7 +1,8 @@
 """The compiled energy core that every solver and the learning share.
 
 E(y) = Σ_i f_i(y_i) + Σ_ij w_ij [y_i ≠ y_j] + Σ_c f_c(y_c), and for a partial labeling (label −1 =
-not labeled yet) the same sum over the terms whose nodes are all labeled (the paper's E_t).
+not labeled yet) the same sum over the terms whose nodes are all labeled (the paper's E_t), and
+over what custom potentials that are asked half-way say of their labeled members.
 
 `State` holds a labeling with the counts that make a change cheap: labeling, unlabeling or
 relabeling node i costs O(degree + its cliques), the cost of each of its labels O(degree + its
@@ -17,7 +18,7 @@ import numpy as np
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import call_custom
-from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.crf.potentials import AGREE, COMPLETE, SUBSET, SUPPORT, TABLE
 from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
@@ -30,6 +31,7 @@ class State(NamedTuple):
     labels: IntArray  # [N]; −1 where unlabeled
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
+    value: FloatArray  # [C]; of cliques asked half-way: what they say of their labeled members
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
 
@@ -41,6 +43,7 @@ def new_state(arrays: Arrays) -> State:
         np.full(len(arrays.unary), -1, np.int64),
         np.zeros(n_cliques, np.int64),
         np.zeros(n_cliques, np.int64),
+        np.zeros(n_cliques),
         np.zeros(1),
         np.zeros(1, np.int64),
     )
@@ -88,7 +91,49 @@ def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c of a CUSTOM clique from its members' labels."""
     parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
     size, count = len(members), len(parameters)
+    a.calls[0] += 1
     return call_custom(a.clique_address[c], members, size, parameters, count)  # type: ignore[call-arg]
+
+
+@kernel
+def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
+    """What a clique that is asked half-way says of its labeled members; 0 where none is."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    return part_energy(a, c, members, np.empty(stop - start, np.int64))
+
+
+@kernel
+def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> float:
+    """The same from the members' labels, −1 where there is none; `scratch` is as long."""
+    count = 0
+    for m in range(len(members)):
+        if members[m] >= 0:
+            scratch[count] = members[m]
+            count += 1
+    if count == 0:
+        return 0.0
+    if count == len(members):
+        return custom_energy(a, c, members)
+    if a.clique_partial[c] == SUBSET:
+        return custom_energy(a, c, scratch[:count])
+    parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
+    a.calls[0] += 1
+    return call_custom(  # type: ignore[call-arg]
+        a.clique_marked[c], members, len(members), parameters, len(parameters)
+    )
+
+
+@inner
+def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
+    """Ask clique c about the labels as they stand: change of the finite sum, of infinite terms."""
+    old, new = s.value[c], partial_value(a, c, s.labels)
+    s.value[c] = new
+    was_inf, is_inf = np.isinf(old), np.isinf(new)
+    change = (0.0 if is_inf else new) - (0.0 if was_inf else old)
+    return change, int(is_inf) - int(was_inf)
 
 
 @leaf
@@ -110,14 +155,17 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
                 break
         if complete:
             out[CLIQUE_TERMS + a.clique_kind[c]] += clique_energy(a, c, labels)
+        elif a.clique_partial[c] != COMPLETE:
+            out[CLIQUE_TERMS + a.clique_kind[c]] += partial_value(a, c, labels)
 
 
 @leaf
 def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
     """Sum of the terms of node i for each of its labels, given the other labeled nodes, into `out`.
 
-    A term with another unlabeled node is left out. Node i itself may be labeled or not: the result
-    is the same, and `out[l] − out[y_i]` is the change in energy of relabeling it.
+    A term with another unlabeled node is left out, unless its clique is asked half-way: it counts
+    with the change that the label makes, up to a constant where node i is labeled. `out[l]` is the
+    energy that labeling an unlabeled node adds, `out[l] − out[y_i]` that of relabeling another.
     """
     n_labels = a.unary.shape[1]
     base = 0.0
@@ -132,6 +180,9 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        if a.clique_partial[c] != COMPLETE:
+            add_partial_costs(a, s, i, c, a.node_entry[k], out)
+            continue
         if s.labeled[c] - (own >= 0) != size - 1:
             continue
         kind = a.clique_kind[c]
@@ -175,9 +226,29 @@ def add_custom_costs(
         out[label] += custom_energy(a, c, members)
 
 
+@kernel
+def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
+    """Add what each label of node i changes in a clique that is asked half-way."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = s.labels[a.clique_nodes[m]]
+    own = members[entry - start]
+    base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
+    for label in range(a.cardinalities[i]):
+        if label == own:
+            out[label] += s.value[c]
+        else:
+            members[entry - start] = label
+            out[label] += part_energy(a, c, members, scratch) - base
+
+
 @inner
 def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
-    """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones."""
+    """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones.
+
+    Cliques that are asked half-way are left out: `set_value` counts them.
+    """
     own = s.labels[i]
     total, forbidden = 0.0, 0
     if np.isinf(a.unary[i, own]):
@@ -190,7 +261,9 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
             total += a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
+        if a.clique_partial[c] == COMPLETE and s.labeled[c] == (
+            a.clique_ptr[c + 1] - a.clique_ptr[c]
+        ):
             kind = a.clique_kind[c]
             if kind == AGREE or kind == SUPPORT:
                 value = counting_energy(a, c, s.matches[c])
@@ -203,15 +276,37 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     return total, forbidden
 
 
-@leaf
-def assign(a: Arrays, s: State, i: int, label: int) -> float:
-    """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
+@inner
+def note_label(a: Arrays, s: State, i: int, label: int) -> None:
+    """Write the label of the unlabeled node i down, and count it in its cliques."""
     s.labels[i] = label
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         s.labeled[c] += 1
         s.matches[c] += a.clique_label[c] == label
+
+
+@inner
+def ask_halfway(a: Arrays, s: State, i: int) -> tuple[float, int]:
+    """Ask the cliques of node i that are asked half-way, after its label has changed."""
+    total, forbidden = 0.0, 0
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        if a.clique_partial[c] != COMPLETE:
+            change, infinite = set_value(a, s, c)
+            total += change
+            forbidden += infinite
+    return total, forbidden
+
+
+@leaf
+def assign(a: Arrays, s: State, i: int, label: int) -> float:
+    """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
+    note_label(a, s, i, label)
     total, forbidden = node_terms(a, s, i)
+    change, infinite = ask_halfway(a, s, i)
+    total += change
+    forbidden += infinite
     s.total[0] += total
     s.forbidden[0] += forbidden
     return np.inf if forbidden else total
@@ -221,14 +316,17 @@ def assign(a: Arrays, s: State, i: int, label: int) -> float:
 def unassign(a: Arrays, s: State, i: int) -> float:
     """Take the label of node i away; returns the energy that goes with it."""
     total, forbidden = node_terms(a, s, i)
-    s.total[0] -= total
-    s.forbidden[0] -= forbidden
     label = s.labels[i]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         s.labeled[c] -= 1
         s.matches[c] -= a.clique_label[c] == label
     s.labels[i] = -1
+    change, infinite = ask_halfway(a, s, i)
+    total -= change
+    forbidden -= infinite
+    s.total[0] -= total
+    s.forbidden[0] -= forbidden
     return np.inf if forbidden else total
 
 
@@ -242,8 +340,9 @@ def relabel(a: Arrays, s: State, i: int, label: int) -> None:
         c = a.node_clique[k]
         s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
     new_total, new_forbidden = node_terms(a, s, i)
-    s.total[0] += new_total - total
-    s.forbidden[0] += new_forbidden - forbidden
+    change, infinite = ask_halfway(a, s, i)
+    s.total[0] += new_total - total + change
+    s.forbidden[0] += new_forbidden - forbidden + infinite
 
 
 @leaf
@@ -252,8 +351,18 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     s.labels[:] = -1
     s.labeled[:] = 0
     s.matches[:] = 0
+    s.value[:] = 0.0
     s.total[0] = 0.0
     s.forbidden[0] = 0
     for i in range(len(labels)):
         if labels[i] >= 0:
-            assign(a, s, i, labels[i])
+            note_label(a, s, i, labels[i])
+            total, forbidden = node_terms(a, s, i)
+            s.total[0] += total
+            s.forbidden[0] += forbidden
+    # Once a clique, not once a member.
+    for c in range(len(a.clique_kind)):
+        if a.clique_partial[c] != COMPLETE:
+            change, infinite = set_value(a, s, c)
+            s.total[0] += change
+            s.forbidden[0] += infinite

@@ -20,7 +20,7 @@ def reference_energy(crf: CRF, labels: Sequence[int]) -> float:
 
 
 def group_terms(group: Potential, labels: Sequence[int]) -> list[float]:
-    """The value of every complete term of a group."""
+    """The value of every term of a group whose nodes are all labeled, or that is asked half-way."""
     if isinstance(group, Potts):
         edges = zip(group.edges.tolist(), group.weights.tolist(), strict=True)
         return [
@@ -34,7 +34,22 @@ def group_terms(group: Potential, labels: Sequence[int]) -> list[float]:
         members = [int(labels[i]) for i in clique]
         if min(members) >= 0:
             values.append(_clique_term(group, c, members))
+        elif isinstance(group, Custom) and max(members) >= 0:
+            values += _part_term(group, c, members)
     return values
+
+
+def _part_term(group: Custom, c: int, members: list[int]) -> list[float]:
+    """What a custom clique says of its labeled members, if it is asked half-way."""
+    import numpy as np
+
+    own = group.parameters[group.parameter_ptr[c] : group.parameter_ptr[c + 1]]
+    if group.partial_form == "subset":
+        labeled = np.array([label for label in members if label >= 0], np.int64)
+        return [float(group.function(labeled, own))]
+    if group.marked is not None:
+        return [float(group.marked(np.array(members, np.int64), own))]
+    return []
 
 
 def _clique_term(group: Potential, c: int, members: list[int]) -> float:

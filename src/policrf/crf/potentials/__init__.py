@@ -2,7 +2,11 @@
 
 from policrf.crf.potentials.base import (
     AGREE,
+    COMPLETE,
     CUSTOM,
+    MARKED,
+    PARTIAL_FORMS,
+    SUBSET,
     SUPPORT,
     TABLE,
     CliquePotential,
@@ -16,7 +20,11 @@ from policrf.crf.potentials.tables import Tables
 
 __all__ = [
     "AGREE",
+    "COMPLETE",
     "CUSTOM",
+    "MARKED",
+    "PARTIAL_FORMS",
+    "SUBSET",
     "SUPPORT",
     "TABLE",
     "BoxAgreement",

@@ -10,6 +10,10 @@ from policrf.types import IntArray
 
 # Kinds of clique, as the compiled core knows them.
 AGREE, SUPPORT, TABLE, CUSTOM = 0, 1, 2, 3
+# How a clique is asked about a part of its members: not until all are labeled; on the labels of
+# those that are; on all, −1 where there is none yet.
+PARTIAL_FORMS = ("complete", "subset", "marked")
+COMPLETE, SUBSET, MARKED = 0, 1, 2
 
 
 class Potential:

@@ -26,6 +26,11 @@ class Custom(CliquePotential):
         a labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain
         Python function gives the same results, slower. It must not change its arguments.
     parameters: one sequence of floats a clique, or an array `[C, P]`.
+    partial: how it is asked about a clique of which only some members are labeled. "complete": not
+        before all are. "subset": `function` is called on the labels of the labeled members, in the
+        clique's order (any length from 1 on). A function of its own: called on all members, −1
+        where there is no label yet. Labeling node by node then hears of the clique from its first
+        member on, which local search from a complete labeling cannot.
     name: how files and error messages call it; by default the function's own name.
 
     >>> parity = Custom([[0, 1, 2]], lambda labels, parameters: float(labels.sum() % 2))
@@ -41,14 +46,21 @@ class Custom(CliquePotential):
         function: Callable[[IntArray, FloatArray], float],
         parameters: ArrayLike | Sequence[ArrayLike] | None = None,
         *,
+        partial: str | Callable[[IntArray, FloatArray], float] = "complete",
         name: str | None = None,
     ) -> None:
         if not callable(function):
             raise InvalidPotential(
                 f"Custom: function must be callable, not {type(function).__name__}"
             )
+        if not callable(partial) and partial not in ("complete", "subset"):
+            raise InvalidPotential(
+                f"Custom: partial must be 'complete', 'subset' or a function, not {partial!r}"
+            )
         self.cliques = Cliques(cliques, group=self.name)
         self.function = function
+        self.partial_form: str = "marked" if callable(partial) else partial
+        self.marked = partial if callable(partial) else None
         self.function_name = name or getattr(function, "__name__", type(function).__name__)
         count = len(self.cliques)
         rows = [()] * count if parameters is None else list(parameters)  # type: ignore[arg-type]

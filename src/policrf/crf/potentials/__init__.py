@@ -14,9 +14,13 @@ from policrf.crf.potentials.custom import Custom
 from policrf.crf.potentials.potts import Potts
 from policrf.crf.potentials.tables import Tables
 
+# Every built-in class. Files, names of energies and the terms of an energy go by this list.
+POTENTIALS: tuple[type[Potential], ...] = (Potts, BoxAgreement, BoxSupport, Tables, Custom)
+
 __all__ = [
     "AGREE",
     "CUSTOM",
+    "POTENTIALS",
     "SUPPORT",
     "TABLE",
     "BoxAgreement",

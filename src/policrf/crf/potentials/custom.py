@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.checks import as_floats, frozen, require_finite
 from policrf.crf.cliques import Cliques
-from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.base import CUSTOM, CliquePotential, Fields
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
@@ -20,13 +20,17 @@ class Custom(CliquePotential):
 
     Parameters
     ----------
-    cliques: ragged cliques (see `Cliques`).
-    function: takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
+    cliques
+        Ragged cliques (see `Cliques`).
+    function
+        Takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
         parameters (float64 `[P_c]`, empty if none were given), and returns an energy; +inf forbids
         a labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain
         Python function gives the same results, slower. It must not change its arguments.
-    parameters: one sequence of floats a clique, or an array `[C, P]`.
-    name: how files and error messages call it; by default the function's own name.
+    parameters
+        One sequence of floats a clique, or an array `[C, P]`.
+    name
+        How files and error messages call it; by default the function's own name.
 
     >>> parity = Custom([[0, 1, 2]], lambda labels, parameters: float(labels.sum() % 2))
     >>> len(parity)
@@ -34,6 +38,8 @@ class Custom(CliquePotential):
     """
 
     term = "custom"
+    short_name = "custom"
+    kind = CUSTOM
 
     def __init__(
         self,
@@ -65,6 +71,28 @@ class Custom(CliquePotential):
         np.cumsum([len(part) for part in parts], out=ptr[1:])
         self.parameter_ptr: IntArray = frozen(ptr)
         self._seal()
+
+    def columns(self) -> Fields:
+        """The function's address and the cliques' own parameters."""
+        from policrf.crf.custom_call import address_of
+
+        address = np.full(len(self), address_of(self), np.int64)
+        sizes = np.diff(self.parameter_ptr)
+        return {"addresses": address, "data_sizes": sizes, "data": self.parameters}
+
+    def own_fields(self) -> Fields:
+        """The parameters; the function is code, and is no part of a file."""
+        return {"parameters": self.parameters, "parameter_ptr": self.parameter_ptr}
+
+    @classmethod
+    def from_fields(
+        cls, fields: Fields, function: Callable[..., float] | None = None, name: str | None = None
+    ) -> Self:
+        """The group whose `fields` these are, with its `function` and the function's name."""
+        assert function is not None
+        ptr = fields["parameter_ptr"]
+        rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
+        return cls((fields["ptr"], fields["nodes"]), function, rows, name=name)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""

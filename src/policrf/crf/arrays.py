@@ -19,21 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.crf.checks import frozen
-from policrf.crf.cliques import Cliques
-from policrf.crf.potentials import (
-    AGREE,
-    CUSTOM,
-    PARTIAL_FORMS,
-    SUPPORT,
-    TABLE,
-    BoxAgreement,
-    BoxSupport,
-    CliquePotential,
-    Custom,
-    Potential,
-    Potts,
-    Tables,
-)
+from policrf.crf.potentials import CliquePotential, Potential, Potts
 from policrf.types import FloatArray, IntArray
 
 
@@ -81,13 +67,31 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
     node_ptr, node_entry = _group_by(column.nodes, n_nodes)
     clique_of = np.repeat(np.arange(len(column.sizes)), column.sizes)
     arrays = Arrays(
-        unary, cardinalities, edges, weights,
-        adj_ptr, other_end[adj_order], weights[adj_order % n_edges], adj_order % n_edges,
-        clique_ptr, column.nodes, column.strides, column.kinds, column.labels, column.weights,
-        column.counts, column.addresses, column.partial, column.marked,
-        _pointers(column.data_sizes), column.data,
-        node_ptr, clique_of[node_entry], node_entry, np.zeros(1, np.int64),
-    )  # fmt: skip
+        unary=unary,
+        cardinalities=cardinalities,
+        edges=edges,
+        edge_weights=weights,
+        adj_ptr=adj_ptr,
+        adj_node=other_end[adj_order],
+        adj_weight=weights[adj_order % n_edges],
+        adj_edge=adj_order % n_edges,
+        clique_ptr=clique_ptr,
+        clique_nodes=column.nodes,
+        clique_stride=column.strides,
+        clique_kind=column.kinds,
+        clique_label=column.labels,
+        clique_weight=column.weights,
+        clique_count=column.counts,
+        clique_address=column.addresses,
+        clique_partial=column.partial,
+        clique_marked=column.marked,
+        data_ptr=_pointers(column.data_sizes),
+        data=column.data,
+        node_ptr=node_ptr,
+        node_clique=clique_of[node_entry],
+        node_entry=node_entry,
+        calls=np.zeros(1, np.int64),
+    )
     for name, array in arrays._asdict().items():
         if name != "calls":
             frozen(array)
@@ -111,44 +115,32 @@ class _Columns(NamedTuple):
 
 def _joined(parts: list[_Columns]) -> _Columns:
     """The columns of all groups one after the other; typed and empty where there is no group."""
-    whole, real = np.zeros(0, np.int64), np.zeros(0)
-    empty = _Columns(*[whole] * 5, real, *[whole] * 5, real)
+    empty = _defaults(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
     return _Columns._make(np.concatenate(column) for column in zip(empty, *parts, strict=True))
 
 
 def _columns(group: CliquePotential) -> _Columns:
-    cliques: Cliques = group.cliques
-    count = len(cliques)
-    zeros, no_label = np.zeros(count, np.int64), np.full(count, -1, np.int64)
-    one_each = np.ones(len(cliques.nodes), np.int64)
-    shared = (cliques.nodes, one_each, cliques.sizes)
-    no_data = (zeros, zeros, zeros, zeros, np.zeros(0))
-    match group:
-        case BoxAgreement():
-            kind = np.full(count, AGREE, np.int64)
-            return _Columns(*shared, kind, group.labels, group.weights, zeros, *no_data)
-        case BoxSupport():
-            kind = np.full(count, SUPPORT, np.int64)
-            return _Columns(*shared, kind, group.labels, group.penalties, group.counts, *no_data)
-        case Tables():
-            kind = np.full(count, TABLE, np.int64)
-            return _Columns(
-                cliques.nodes, group.strides(), cliques.sizes, kind, no_label, np.zeros(count),
-                zeros, zeros, zeros, zeros, np.diff(group.table_ptr), group.values,
-            )  # fmt: skip
-        case Custom():
-            from policrf.crf.custom_call import address_of
+    defaults = _defaults(group.cliques.nodes, group.cliques.sizes, group.kind)
+    return defaults._replace(**group.columns())
 
-            kind = np.full(count, CUSTOM, np.int64)
-            address = np.full(count, address_of(group, group.function), np.int64)
-            partial, marked = zeros + PARTIAL_FORMS.index(group.partial_form), zeros
-            if group.marked is not None:
-                marked = zeros + address_of(group, group.marked)
-            return _Columns(
-                *shared, kind, no_label, np.zeros(count), zeros, address, partial, marked,
-                np.diff(group.parameter_ptr), group.parameters,
-            )  # fmt: skip
-    raise TypeError(f"unknown group {group!r}")
+
+def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
+    """Cliques of one kind of which nothing is known but their nodes."""
+    zeros = np.zeros(len(sizes), np.int64)
+    return _Columns(
+        nodes=nodes,
+        strides=np.ones(len(nodes), np.int64),
+        sizes=sizes,
+        kinds=np.full(len(sizes), kind, np.int64),
+        labels=np.full(len(sizes), -1, np.int64),
+        weights=np.zeros(len(sizes)),
+        counts=zeros,
+        addresses=zeros,
+        partial=zeros,
+        marked=zeros,
+        data_sizes=zeros,
+        data=np.zeros(0),
+    )
 
 
 def _pointers(sizes: IntArray) -> IntArray:

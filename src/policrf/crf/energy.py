@@ -18,11 +18,24 @@ import numpy as np
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import call_custom
-from policrf.crf.potentials import AGREE, COMPLETE, SUBSET, SUPPORT, TABLE
+from policrf.crf.potentials import (
+    AGREE,
+    COMPLETE,
+    POTENTIALS,
+    SUBSET,
+    SUPPORT,
+    TABLE,
+    CliquePotential,
+    Potts,
+)
 from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
-TERM_NAMES = ("unary", "pairwise", "hop1", "hop2", "tables", "custom")
+_TERM_OF_KIND = {
+    group.kind: group.term for group in POTENTIALS if issubclass(group, CliquePotential)
+}
+TERM_NAMES = ("unary", Potts.term, *(_TERM_OF_KIND[kind] for kind in sorted(_TERM_OF_KIND)))
+N_TERMS = len(TERM_NAMES)
 
 
 class State(NamedTuple):
@@ -40,12 +53,12 @@ def new_state(arrays: Arrays) -> State:
     """The empty labeling."""
     n_cliques = len(arrays.clique_kind)
     return State(
-        np.full(len(arrays.unary), -1, np.int64),
-        np.zeros(n_cliques, np.int64),
-        np.zeros(n_cliques, np.int64),
-        np.zeros(n_cliques),
-        np.zeros(1),
-        np.zeros(1, np.int64),
+        labels=np.full(len(arrays.unary), -1, np.int64),
+        labeled=np.zeros(n_cliques, np.int64),
+        matches=np.zeros(n_cliques, np.int64),
+        value=np.zeros(n_cliques),
+        total=np.zeros(1),
+        forbidden=np.zeros(1, np.int64),
     )
 
 
@@ -138,7 +151,7 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
 
 @leaf
 def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
-    """Energy by term (`TERM_NAMES`), of the terms whose nodes are all labeled, into `out` [6]."""
+    """Energy by term (`TERM_NAMES`), of the terms whose nodes are all labeled, into `out`."""
     out[:] = 0.0
     for i in range(len(a.unary)):
         if labels[i] >= 0:

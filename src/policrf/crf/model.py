@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays, flatten
-from policrf.crf.potentials import Potential
+from policrf.crf.potentials import POTENTIALS, Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
 from policrf.errors import InvalidLabeling, InvalidPotential
 from policrf.types import FloatArray, IntArray
@@ -26,9 +26,12 @@ class CRF:
 
     Parameters
     ----------
-    unary: energies `[N, L]`; +inf forbids a label.
-    potentials: any number of `Potts`, `BoxAgreement`, `BoxSupport`, `Tables`, `Custom` groups.
-    cardinalities: labels of every node `[N]`, where they differ; unary is +inf beyond them.
+    unary
+        Energies `[N, L]`; +inf forbids a label.
+    potentials
+        Any number of `Potts`, `BoxAgreement`, `BoxSupport`, `Tables`, `Custom` groups.
+    cardinalities
+        Number of labels of every node `[N]`, where they differ; unary is +inf beyond them.
 
     >>> import policrf as pc
     >>> crf = pc.CRF([[0.0, 2.0], [1.0, 0.0]], pc.Potts([[0, 1]], weights=[3.0]))
@@ -44,8 +47,8 @@ class CRF:
         for position, potential in enumerate(potentials):
             if not isinstance(potential, Potential):
                 raise InvalidPotential(
-                    f"potential {position} is a {type(potential).__name__}; give groups such as "
-                    "Potts, BoxAgreement, BoxSupport, Tables or Custom"
+                    f"potential {position} is a {type(potential).__name__}; give groups of the "
+                    f"classes {', '.join(known.__name__ for known in POTENTIALS)}"
                 )
             potential.check(self.n_nodes, self.cardinalities)
         self.potentials: tuple[Potential, ...] = potentials

@@ -6,17 +6,12 @@ from dataclasses import replace
 
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
-from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+from policrf.crf.potentials import POTENTIALS, Potential
 from policrf.errors import InvalidOption
 
-KINDS: dict[str, tuple[type[Potential], ...]] = {
-    "u": (),
-    "p": (Potts,),
-    "hop1": (BoxAgreement,),
-    "hop2": (BoxSupport,),
-    "tables": (Tables,),
-    "custom": (Custom,),
-}
+KINDS: dict[str, tuple[type[Potential], ...]] = {"u": ()}
+for _class in POTENTIALS:
+    KINDS[_class.short_name] = (*KINDS.get(_class.short_name, ()), _class)
 
 
 def parse_potentials(names: str) -> tuple[type[Potential], ...]:
@@ -42,5 +37,5 @@ def restrict_crf(crf: CRF, names: str) -> CRF:
 
 
 def restrict(instance: Instance, names: str) -> Instance:
-    """The instance with only the named groups; features, graph and truth stay as they are."""
+    """The instance with only the named groups; features, graph and truth do not change."""
     return replace(instance, crf=restrict_crf(instance.crf, names))

@@ -55,11 +55,8 @@ def test_the_sequential_bound_never_falls(groups):
             state.sweep(FORWARD)
             state.restart()
             state.sweep(BACKWARD)
-            ascend(
-                g, state.clique_share, state.belief, state.from_cliques, 0, len(g.clique_kind),
-                state.totals,
-            )  # fmt: skip
-            bounds.append(state.totals[0])
+            ascend(g, state.messages, 0, len(g.clique_kind))
+            bounds.append(state.messages.totals[0])
         assert (np.diff(bounds) >= -1e-9 * g.scale).all()
 
 

@@ -1,7 +1,6 @@
 """Refine: never worse, locally optimal for every kind of move, and its parts by themselves."""
 
 import time
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +10,17 @@ from policrf.crf.energy import load_labels, new_state
 from policrf.errors import InvalidOption, UnknownName, UnsupportedPotential
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search, undo
-from policrf.solvers.moves.refine import refine_labels
+from policrf.solvers.moves.refine import Moves, refine_labels
 from policrf.solvers.moves.refine_boxes import box_move
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.testing import random_crf
 
 TINY = 1e-9
-refine_by = partial(refine_labels, cuts=False)  # the other kinds of moves by themselves
+
+
+def refine_by(crf, labels, **moves):
+    """All kinds of moves but cuts, and but those that are set to False."""
+    return refine_labels(crf, labels, Moves(cuts=False, **moves))
 
 
 def grid_edges(rows, columns):

@@ -10,12 +10,12 @@ from policrf.crf.energy import load_labels, new_state
 from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search
-from policrf.solvers.moves.refine import refine_labels
+from policrf.solvers.moves.refine import Moves, refine_labels
 from policrf.solvers.moves.refine_cuts import mix, new_cuts, prepare_cuts, propose
 from policrf.testing import random_crf
 
 TINY = 1e-9
-CUTS_ONLY = {"pairs": False, "regions": False, "growth": False, "boxes": False}
+CUTS_ONLY = Moves(pairs=False, regions=False, growth=False, boxes=False)
 
 
 def lowest(crf):
@@ -38,7 +38,7 @@ def test_never_worse_and_often_the_minimum(groups, ragged):
     for seed in range(count):
         crf = random_crf(seed, groups=groups, forbidden=0.15 * (seed % 2), ragged=ragged)
         start = random_labels(crf, seed)
-        cut = crf.energy(refine_labels(crf, start, **CUTS_ONLY))
+        cut = crf.energy(refine_labels(crf, start, CUTS_ONLY))
         assert cut <= crf.energy(start) + TINY
         every = crf.energy(refine_labels(crf, start))
         best = lowest(crf)
@@ -52,7 +52,7 @@ def test_two_labels_without_quotas_are_solved():
         crf = random_crf(seed, n_nodes=9, n_labels=2, groups=("potts", "hop1"))
         potts = [pc.Potts(p.edges, np.abs(p.weights)) for p in crf.groups(pc.Potts)]
         crf = crf.with_potentials(*potts, *crf.groups(pc.BoxAgreement))
-        labels = refine_labels(crf, random_labels(crf, seed), **CUTS_ONLY)
+        labels = refine_labels(crf, random_labels(crf, seed), CUTS_ONLY)
         assert crf.energy(labels) == pytest.approx(lowest(crf))
 
 
@@ -65,7 +65,7 @@ def test_patches_are_exchanged_at_a_quota():
     crf = pc.CRF(unary, pc.Potts(chain, 0.5), pc.BoxSupport([range(12)], [1], 20.0, 3))
     start = np.zeros(12, int)
     start[2:5] = 1
-    assert np.flatnonzero(refine_labels(crf, start, **CUTS_ONLY)).tolist() == [7, 8, 9]
+    assert np.flatnonzero(refine_labels(crf, start, CUTS_ONLY)).tolist() == [7, 8, 9]
 
 
 def test_as_good_as_alpha_expansion_on_scenes_from_any_start():
@@ -77,8 +77,8 @@ def test_as_good_as_alpha_expansion_on_scenes_from_any_start():
     assert total <= 1.001 * other
 
 
-@pytest.mark.parametrize("anew", [False, True])
-def test_a_mixture_is_never_worse_than_either(anew):
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_mixture_is_never_worse_than_either(restart):
     for seed in range(8):
         crf = pc.make_scene(80, "B", seed=seed).crf
         arrays = centred(crf.arrays)
@@ -87,7 +87,7 @@ def test_a_mixture_is_never_worse_than_either(anew):
         descend(arrays, state, search, 10**6)
         keep(arrays, state, search)
         before = state.labels.copy()
-        order = cuts.order[: prepare_cuts(arrays, state, search, cuts, anew)]
+        order = cuts.order[: prepare_cuts(arrays, state, search, cuts, restart)]
         expand_each(cuts.problem, cuts.state, order, np.zeros(2, np.int64), 10**6)
         forbidden = int(state.forbidden[0])
         propose(arrays, state, search, empty_heap(80), cuts)

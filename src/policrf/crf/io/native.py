@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write, existing_file
 from policrf.crf.model import CRF
-from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+from policrf.crf.potentials import POTENTIALS, Custom, Potential
 from policrf.errors import InvalidFile, PolicrfError
 
 SCHEMA = 1
@@ -62,14 +62,14 @@ def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | I
             return crf
         return Instance(
             crf,
-            arrays["features"],
-            arrays["graph_edges"],
-            arrays["graph_weights"],
-            arrays.get("truth"),
-            tuple(header["label_names"]),
-            tuple(header["feature_names"]),
-            header["source"],
-            arrays.get("positions"),
+            features=arrays["features"],
+            edges=arrays["graph_edges"],
+            edge_weights=arrays["graph_weights"],
+            truth=arrays.get("truth"),
+            label_names=tuple(header["label_names"]),
+            feature_names=tuple(header["feature_names"]),
+            source=header["source"],
+            positions=arrays.get("positions"),
         )
     except KeyError as error:
         raise InvalidFile(f"{path}: the field {error} is missing; save the model again") from None
@@ -97,9 +97,7 @@ def load_instance(path: str | Path, *, functions: Functions | None = None) -> In
 
 def _crf_header(crf: CRF) -> dict[str, Any]:
     groups = [
-        {"class": p.name, "function": p.function_name}
-        if isinstance(p, Custom)
-        else {"class": p.name}
+        {"class": p.name, "function": p.function_name} if type(p) is Custom else {"class": p.name}
         for p in crf.potentials
     ]
     return {"groups": groups}
@@ -108,26 +106,9 @@ def _crf_header(crf: CRF) -> dict[str, Any]:
 def _crf_arrays(crf: CRF) -> ArrayMap:
     arrays: ArrayMap = {"unary": crf.unary, "cardinalities": crf.cardinalities}
     for g, group in enumerate(crf.potentials):
-        for field, array in _group_arrays(group).items():
+        for field, array in group.fields().items():
             arrays[f"group{g}_{field}"] = array
     return arrays
-
-
-def _group_arrays(group: Potential) -> ArrayMap:
-    match group:
-        case Potts():
-            return {"edges": group.edges, "weights": group.weights}
-        case BoxAgreement():
-            own = {"labels": group.labels, "weights": group.weights}
-        case BoxSupport():
-            own = {"labels": group.labels, "penalties": group.penalties, "counts": group.counts}
-        case Tables():
-            own = {"table_ptr": group.table_ptr, "values": group.values, "shapes": group.shapes}
-        case Custom():
-            own = {"parameters": group.parameters, "parameter_ptr": group.parameter_ptr}
-        case _:
-            raise TypeError(f"unknown group {group!r}")
-    return {"ptr": group.cliques.ptr, "nodes": group.cliques.nodes, **own}
 
 
 def _crf_from(
@@ -144,32 +125,20 @@ def _crf_from(
 def _group_from(
     described: dict[str, Any], own: ArrayMap, functions: Functions, path: str | Path
 ) -> Potential:
-    name = described["class"]
-    if name == "Potts":
-        return Potts(own["edges"], own["weights"])
-    cliques = (own["ptr"], own["nodes"])
-    if name == "BoxAgreement":
-        return BoxAgreement(cliques, own["labels"], own["weights"])
-    if name == "BoxSupport":
-        return BoxSupport(cliques, own["labels"], own["penalties"], own["counts"])
-    if name == "Tables":
-        ptr, shapes, starts = own["table_ptr"], own["shapes"], own["ptr"]
-        tables = [
-            own["values"][ptr[t] : ptr[t + 1]].reshape(shapes[starts[t] : starts[t + 1]])
-            for t in range(len(ptr) - 1)
-        ]
-        return Tables(cliques, tables)
-    if name == "Custom":
-        function = described["function"]
-        if function not in functions:
-            raise InvalidFile(
-                f"{path}: it uses the custom function {function!r}, which files do not hold; "
-                f"pass it as functions={{{function!r}: ...}}"
-            )
-        ptr = own["parameter_ptr"]
-        rows = [own["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
-        return Custom(cliques, functions[function], rows, name=function)
-    raise InvalidFile(f"{path}: unknown group {name!r}; the file is from a newer policrf")
+    classes = {known.__name__: known for known in POTENTIALS}
+    if described["class"] not in classes:
+        raise InvalidFile(
+            f"{path}: unknown group {described['class']!r}; the file is from a newer policrf"
+        )
+    if "function" not in described:
+        return classes[described["class"]].from_fields(own)
+    function = described["function"]
+    if function not in functions:
+        raise InvalidFile(
+            f"{path}: it uses the custom function {function!r}, which files do not hold; "
+            f"pass it as functions={{{function!r}: ...}}"
+        )
+    return Custom.from_fields(own, functions[function], function)
 
 
 def _write(path: str | Path, header: dict[str, Any], arrays: ArrayMap) -> None:

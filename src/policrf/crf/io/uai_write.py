@@ -18,8 +18,8 @@ def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
     """Write the model so that −Σ log factor is its energy.
 
     Counting and custom potentials are written out as tables, which a UAI file needs; one with more
-    than `table_limit` entries is refused (the native `.npz` keeps any potential as it is). So is an
-    energy whose exp(−energy) is not a positive double, since it would read back as another one.
+    than `table_limit` entries is refused (the native `.npz` keeps it unchanged). So is an energy
+    whose exp(−energy) is not a positive double, since it would read back as another one.
     """
     arrays = crf.arrays
     for c in range(len(arrays.clique_kind)):
@@ -28,7 +28,7 @@ def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
         if size > table_limit:
             raise TooLarge(
                 f"{path}: clique {c} has {len(nodes)} nodes, a table of {size:.3g} entries; "
-                f"table_limit is {table_limit}. Save as .npz, which keeps it as it is"
+                f"table_limit is {table_limit}. Save as .npz, which keeps it unchanged"
             )
     factors = list(_factors(crf))
     lines = ["MARKOV", str(crf.n_nodes), " ".join(map(str, crf.cardinalities)), str(len(factors))]

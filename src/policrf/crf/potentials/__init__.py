@@ -18,12 +18,16 @@ from policrf.crf.potentials.custom import Custom
 from policrf.crf.potentials.potts import Potts
 from policrf.crf.potentials.tables import Tables
 
+# Every built-in class. Files, names of energies and the terms of an energy go by this list.
+POTENTIALS: tuple[type[Potential], ...] = (Potts, BoxAgreement, BoxSupport, Tables, Custom)
+
 __all__ = [
     "AGREE",
     "COMPLETE",
     "CUSTOM",
     "MARKED",
     "PARTIAL_FORMS",
+    "POTENTIALS",
     "SUBSET",
     "SUPPORT",
     "TABLE",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
 
 from policrf.crf.cliques import Cliques
 from policrf.types import IntArray
+
+Fields = dict[str, NDArray[Any]]
 
 # Kinds of clique, as the compiled core knows them.
 AGREE, SUPPORT, TABLE, CUSTOM = 0, 1, 2, 3
@@ -25,6 +29,17 @@ class Potential:
 
     term: ClassVar[str]
     """The name of this group's part of the energy in `CRF.terms`."""
+    short_name: ClassVar[str]
+    """How a list such as "u+p+hop1" names the group."""
+
+    def fields(self) -> Fields:
+        """The arrays that a file keeps of the group, by name."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Self:
+        """The group whose `fields` these are; by default they are its constructor's arguments."""
+        return cls(**fields)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes and labels that the CRF does not have."""
@@ -48,9 +63,33 @@ class Potential:
 
 
 class CliquePotential(Potential):
-    """A group whose terms live on cliques of any size."""
+    """A group whose terms live on cliques of any size, the first argument of every such class."""
 
     cliques: Cliques
+    kind: ClassVar[int]
+    """AGREE, SUPPORT, TABLE or CUSTOM: how the compiled core computes it."""
+
+    def columns(self) -> Fields:
+        """What the compiled core is to know of the cliques (see `crf.arrays`), beside their nodes.
+
+        labels, weights, counts, addresses, partial, marked, data_sizes `[C]`, strides `[M]` and data, by name; what
+        is left out is −1 (labels), 1 (strides), or 0 and empty.
+        """
+        raise NotImplementedError
+
+    def fields(self) -> Fields:
+        """The cliques as `ptr` and `nodes`, and the arrays of `own_fields`."""
+        return {"ptr": self.cliques.ptr, "nodes": self.cliques.nodes, **self.own_fields()}
+
+    def own_fields(self) -> Fields:
+        """The arrays that a file keeps beside the cliques: the constructor's other arguments."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Self:
+        """The group whose `fields` these are."""
+        own = {name: array for name, array in fields.items() if name not in ("ptr", "nodes")}
+        return cls((fields["ptr"], fields["nodes"]), **own)  # type: ignore[call-arg]
 
     def __len__(self) -> int:
         return len(self.cliques)

@@ -18,7 +18,7 @@ from policrf.crf.checks import (
     require_labels_in_range,
 )
 from policrf.crf.cliques import Cliques
-from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.base import AGREE, CliquePotential, Fields
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
@@ -28,15 +28,20 @@ class BoxAgreement(CliquePotential):
 
     Parameters
     ----------
-    cliques: the nodes I_b of each box, ragged (see `Cliques`).
-    labels: the box's label l_b, `[B]`.
-    weights: w_b · c_b, `[B]` or one number; not negative.
+    cliques
+        The nodes I_b of each box, ragged (see `Cliques`).
+    labels
+        The box's label l_b, `[B]`.
+    weights
+        w_b · c_b, `[B]` or one number; not negative.
 
     >>> BoxAgreement([[0, 1, 2]], labels=[4], weights=[0.5])
     BoxAgreement(1 cliques, sizes 3–3)
     """
 
     term = "hop1"
+    short_name = "hop1"
+    kind = AGREE
 
     def __init__(self, cliques: Any, labels: ArrayLike, weights: ArrayLike) -> None:
         self.cliques = Cliques(cliques, group=self.name)
@@ -44,6 +49,14 @@ class BoxAgreement(CliquePotential):
         self.weights: FloatArray = per_clique(self.name, "weights", weights, len(self.cliques))
         require_at_least_zero(self.name, "weights", self.weights)
         self._seal()
+
+    def columns(self) -> Fields:
+        """Labels and weights."""
+        return {"labels": self.labels, "weights": self.weights}
+
+    def own_fields(self) -> Fields:
+        """Labels and weights."""
+        return {"labels": self.labels, "weights": self.weights}
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes and labels that the CRF does not have."""

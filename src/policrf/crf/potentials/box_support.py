@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from policrf.crf.checks import frozen, per_clique, require_at_least_zero, require_labels_in_range
 from policrf.crf.cliques import Cliques
-from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.base import SUPPORT, CliquePotential, Fields
 from policrf.crf.potentials.box_agreement import box_labels
 from policrf.types import FloatArray, IntArray
 
@@ -19,11 +19,14 @@ class BoxSupport(CliquePotential):
 
     Parameters
     ----------
-    cliques: the nodes I_b of each box, ragged (see `Cliques`).
-    labels: the wanted label, `[B]`.
-    penalties: λ_b, `[B]` or one number; not negative.
-    counts: |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since
-    the
+    cliques
+        The nodes I_b of each box, ragged (see `Cliques`).
+    labels
+        The wanted label, `[B]`.
+    penalties
+        λ_b, `[B]` or one number; not negative.
+    counts
+        |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since the
         number of nodes with the label is whole. A count above the clique's size is always
         penalised.
 
@@ -32,6 +35,8 @@ class BoxSupport(CliquePotential):
     """
 
     term = "hop2"
+    short_name = "hop2"
+    kind = SUPPORT
 
     def __init__(
         self, cliques: Any, labels: ArrayLike, penalties: ArrayLike, counts: ArrayLike
@@ -46,6 +51,14 @@ class BoxSupport(CliquePotential):
         require_at_least_zero(self.name, "counts", wanted)
         self.counts: IntArray = frozen(np.ceil(wanted).astype(np.int64))
         self._seal()
+
+    def columns(self) -> Fields:
+        """Labels, quotas, and the penalties as weights."""
+        return {"labels": self.labels, "weights": self.penalties, "counts": self.counts}
+
+    def own_fields(self) -> Fields:
+        """Labels, penalties and quotas."""
+        return {"labels": self.labels, "penalties": self.penalties, "counts": self.counts}
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes and labels that the CRF does not have."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.checks import as_floats, frozen, require_finite
 from policrf.crf.cliques import Cliques
-from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.base import CUSTOM, PARTIAL_FORMS, CliquePotential, Fields
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
@@ -20,18 +20,23 @@ class Custom(CliquePotential):
 
     Parameters
     ----------
-    cliques: ragged cliques (see `Cliques`).
-    function: takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
+    cliques
+        Ragged cliques (see `Cliques`).
+    function
+        Takes the clique's labels (int64 `[k]`, in the clique's order) and the clique's own
         parameters (float64 `[P_c]`, empty if none were given), and returns an energy; +inf forbids
         a labeling, NaN is an error. Decorated with `numba.njit` it runs at full speed; a plain
         Python function gives the same results, slower. It must not change its arguments.
-    parameters: one sequence of floats a clique, or an array `[C, P]`.
-    partial: how it is asked about a clique of which only some members are labeled. "complete": not
+    parameters
+        One sequence of floats a clique, or an array `[C, P]`.
+    partial
+        How it is asked about a clique of which only some members are labeled. "complete": not
         before all are. "subset": `function` is called on the labels of the labeled members, in the
         clique's order (any length from 1 on). A function of its own: called on all members, −1
         where there is no label yet. Labeling node by node then hears of the clique from its first
         member on, which local search from a complete labeling cannot.
-    name: how files and error messages call it; by default the function's own name.
+    name
+        How files and error messages call it; by default the function's own name.
 
     >>> parity = Custom([[0, 1, 2]], lambda labels, parameters: float(labels.sum() % 2))
     >>> len(parity)
@@ -39,6 +44,8 @@ class Custom(CliquePotential):
     """
 
     term = "custom"
+    short_name = "custom"
+    kind = CUSTOM
 
     def __init__(
         self,
@@ -77,6 +84,33 @@ class Custom(CliquePotential):
         np.cumsum([len(part) for part in parts], out=ptr[1:])
         self.parameter_ptr: IntArray = frozen(ptr)
         self._seal()
+
+    def columns(self) -> Fields:
+        """The function's address and the cliques' own parameters."""
+        from policrf.crf.custom_call import address_of
+
+        zeros = np.zeros(len(self), np.int64)
+        return {
+            "addresses": zeros + address_of(self, self.function),
+            "partial": zeros + PARTIAL_FORMS.index(self.partial_form),
+            "marked": zeros if self.marked is None else zeros + address_of(self, self.marked),
+            "data_sizes": np.diff(self.parameter_ptr),
+            "data": self.parameters,
+        }
+
+    def own_fields(self) -> Fields:
+        """The parameters; the function is code, and is no part of a file."""
+        return {"parameters": self.parameters, "parameter_ptr": self.parameter_ptr}
+
+    @classmethod
+    def from_fields(
+        cls, fields: Fields, function: Callable[..., float] | None = None, name: str | None = None
+    ) -> Self:
+        """The group whose `fields` these are, with its `function` and the function's name."""
+        assert function is not None
+        ptr = fields["parameter_ptr"]
+        rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
+        return cls((fields["ptr"], fields["nodes"]), function, rows, name=name)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""

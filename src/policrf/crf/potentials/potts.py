@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.checks import as_integers, per_clique
-from policrf.crf.potentials.base import Potential
+from policrf.crf.potentials.base import Fields, Potential
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
@@ -16,8 +16,10 @@ class Potts(Potential):
 
     Parameters
     ----------
-    edges: integers `[E, 2]`, each edge once, in either direction.
-    weights: `[E]` or one number for all. Negative weights reward differing labels; some solvers
+    edges
+        Integers `[E, 2]`, each edge once, in either direction.
+    weights
+        w_ij, `[E]` or one number for all. Negative weights reward differing labels; some solvers
         refuse them.
 
     >>> Potts([[0, 1], [1, 2]], 1.0)
@@ -25,6 +27,7 @@ class Potts(Potential):
     """
 
     term = "pairwise"
+    short_name = "p"
 
     def __init__(self, edges: ArrayLike, weights: ArrayLike = 1.0) -> None:
         self.edges: IntArray = as_integers(self.name, "edges", edges)
@@ -35,6 +38,10 @@ class Potts(Potential):
         self.weights: FloatArray = per_clique(self.name, "weights", weights, len(self.edges))
         self._check_edges()
         self._seal()
+
+    def fields(self) -> Fields:
+        """The edges and their weights."""
+        return {"edges": self.edges, "weights": self.weights}
 
     def _check_edges(self) -> None:
         low, high = self.edges.min(axis=1), self.edges.max(axis=1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.checks import as_floats, frozen
 from policrf.crf.cliques import Cliques
-from policrf.crf.potentials.base import CliquePotential
+from policrf.crf.potentials.base import TABLE, CliquePotential, Fields
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
@@ -20,16 +20,20 @@ class Tables(CliquePotential):
 
     Parameters
     ----------
-    scopes: the nodes of each table, ragged or `[T, k]`. Axis m of a table belongs to node m of its
+    scopes
+        The nodes of each table, ragged or `[T, k]`. Axis m of a table belongs to node m of its
         scope.
-    tables: `[T, card, …, card]`, or a list with one array per scope whose shape is the
-        cardinalities of the scope's nodes.
+    tables
+        `[T, card, …, card]`, or a list with one array per scope whose shape is the cardinalities of
+        the scope's nodes.
 
     >>> Tables([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])
     Tables(1 cliques, sizes 2–2)
     """
 
     term = "tables"
+    short_name = "tables"
+    kind = TABLE
 
     def __init__(self, scopes: Any, tables: ArrayLike | Sequence[ArrayLike]) -> None:
         self.cliques = Cliques(scopes, group=self.name)
@@ -102,6 +106,25 @@ class Tables(CliquePotential):
             entry = (starts + sizes - 1 - back)[sizes > back]
             strides[entry] = strides[entry + 1] * self.shapes[entry + 1]
         return strides
+
+    def columns(self) -> Fields:
+        """The tables and the members' strides in them."""
+        sizes = np.diff(self.table_ptr)
+        return {"strides": self.strides(), "data_sizes": sizes, "data": self.values}
+
+    def own_fields(self) -> Fields:
+        """The tables one after the other, and their shapes."""
+        return {"table_ptr": self.table_ptr, "values": self.values, "shapes": self.shapes}
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Self:
+        """The group whose `fields` these are."""
+        ptr, shapes, starts = fields["table_ptr"], fields["shapes"], fields["ptr"]
+        tables = [
+            fields["values"][ptr[t] : ptr[t + 1]].reshape(shapes[starts[t] : starts[t + 1]])
+            for t in range(len(ptr) - 1)
+        ]
+        return cls((fields["ptr"], fields["nodes"]), tables)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse unknown nodes, and tables whose shape is not their nodes' cardinalities."""

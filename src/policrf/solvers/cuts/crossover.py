@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel
+from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, load_labels, new_state, relabel
 from policrf.crf.potentials import TABLE
-from policrf.types import IntArray
+from policrf.solvers.moves.local_search import is_gain
+from policrf.types import BoolArray, IntArray
 
 
 class Incumbent:
@@ -49,50 +50,65 @@ class Incumbent:
 @kernel
 def cross(a: Arrays, s: State, other: IntArray) -> int:
     """Bring the regions of `other` that lower the energy into `s`; returns how many there were."""
-    n_nodes = len(other)
-    region, own = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    seen = s.labels == other
+    region = np.empty((2, len(other)), np.int64)
+    left = s.labels != other
     taken = 0
-    for start in range(n_nodes):
-        if seen[start]:
-            continue
-        size = _region(a, start, seen, region)
-        energy, forbidden = s.total[0], s.forbidden[0]
-        for m in range(size):
-            own[m] = s.labels[region[m]]
-            relabel(a, s, region[m], other[region[m]])
-        lower = s.total[0] < energy - 1e-12 * abs(energy)
-        if s.forbidden[0] < forbidden or (s.forbidden[0] == forbidden and lower):
-            taken += 1
-        else:
-            for m in range(size):
-                relabel(a, s, region[m], own[m])
-            s.total[0] = energy
+    for start in range(len(other)):
+        if left[start]:
+            size = connected_region(a, start, left, region[0], True)
+            taken += take_region(a, s, other, region, size, 1e-12 * abs(s.total[0]))
     return taken
 
 
-@kernel
-def _region(a: Arrays, start: int, seen: IntArray, region: IntArray) -> int:
-    """The unseen nodes connected to `start`, into `region`; returns their number."""
+@inner
+def connected_region(
+    a: Arrays, start: int, left: BoolArray, region: IntArray, over_tables: bool
+) -> int:
+    """The nodes that are `left` [N] and connected to `start`, into `region`; how many there are.
+
+    Nodes are connected by Potts edges, and also by tables if asked for. They are no longer left.
+    """
     region[0], size, at = start, 1, 0
-    seen[start] = True
+    left[start] = False
     while at < size:
         i = region[at]
         at += 1
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
-            size = _append(a.adj_node[k], seen, region, size)
-        for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
-            c = a.node_clique[k]
-            if a.clique_kind[c] == TABLE:
-                for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-                    size = _append(a.clique_nodes[m], seen, region, size)
+            size = _append(a.adj_node[k], left, region, size)
+        if over_tables:
+            for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+                c = a.node_clique[k]
+                if a.clique_kind[c] == TABLE:
+                    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+                        size = _append(a.clique_nodes[m], left, region, size)
     return size
 
 
-@kernel
-def _append(i: int, seen: IntArray, region: IntArray, size: int) -> int:
-    if seen[i]:
+@inner
+def _append(i: int, left: BoolArray, region: IntArray, size: int) -> int:
+    if not left[i]:
         return size
-    seen[i] = True
+    left[i] = False
     region[size] = i
     return size + 1
+
+
+@inner
+def take_region(
+    a: Arrays, s: State, other: IntArray, region: IntArray, size: int, margin: float
+) -> bool:
+    """Give the nodes region[0, : size] their labels of `other` [N] if that gains above `margin`.
+
+    region[1, : size] becomes their labels before. Otherwise nothing changes.
+    """
+    total, forbidden = s.total[0], s.forbidden[0]
+    for at in range(size):
+        i = region[0, at]
+        region[1, at] = s.labels[i]
+        relabel(a, s, i, other[i])
+    if is_gain(s.forbidden[0], s.total[0] - total, forbidden, margin):
+        return True
+    for at in range(size):
+        relabel(a, s, region[0, at], region[1, at])
+    s.total[0] = total
+    return False

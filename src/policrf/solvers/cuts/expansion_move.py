@@ -25,7 +25,7 @@ from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.solvers.cuts.maxflow import FREE, cut
 from policrf.types import BoolArray, IntArray
 
-VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b beforehand
+VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b before the cut
 
 
 class MoveState(NamedTuple):
@@ -52,7 +52,7 @@ def move_state(p: MoveProblem, labels: IntArray) -> MoveState:
 
 @leaf
 def count_matches(p: MoveProblem, s: MoveState) -> None:
-    """Count `matches` anew, after `labels` were set from outside."""
+    """Count `matches` again, after `labels` were set from outside."""
     g, n_nodes = p.network, len(s.labels)
     for b in range(len(p.box_label)):
         s.matches[b] = 0

@@ -71,9 +71,16 @@ def move_problem(crf: CRF) -> MoveProblem:
     ptr, head, sister, edge, backward = _group_arcs(n_nodes + len(boxes), tails, heads)
     network = new_network(ptr, head, sister)
     problem = MoveProblem(
-        _costs(crf), network, weights[edge], tables[edge], strides[backward, edge],
-        strides[1 - backward, edge], arrays.data, arrays.clique_label[boxes], box_weight,
-    )  # fmt: skip
+        costs=_costs(crf),
+        network=network,
+        weight=weights[edge],
+        table=tables[edge],
+        own_stride=strides[backward, edge],
+        other_stride=strides[1 - backward, edge],
+        data=arrays.data,
+        box_label=arrays.clique_label[boxes],
+        box_weight=box_weight,
+    )
     _set_tolerances(problem, arrays.cardinalities)
     return problem
 

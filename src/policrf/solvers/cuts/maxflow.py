@@ -58,10 +58,21 @@ def new_network(ptr: IntArray, head: IntArray, sister: IntArray) -> Network:
     """A network without capacities; fill `residual` and `excess` before each cut."""
     n, n_arcs = len(ptr) - 1, len(head)
     return Network(
-        ptr, head, sister, np.zeros(n_arcs), np.zeros(n), np.zeros(n), _zeros(n), _zeros(n),
-        _zeros(n), np.zeros((2, n), np.int64), _zeros(n), np.full(n + 2, _NOBODY),
-        _zeros(n), _zeros(3),
-    )  # fmt: skip
+        ptr=ptr,
+        head=head,
+        sister=sister,
+        residual=np.zeros(n_arcs),
+        excess=np.zeros(n),
+        tolerance=np.zeros(n),
+        level=_zeros(n),
+        parent=_zeros(n),
+        looked=_zeros(n),
+        grown=np.zeros((2, n), np.int64),
+        listed=_zeros(n),
+        orphans=np.full(n + 2, _NOBODY),
+        next_orphan=_zeros(n),
+        counts=_zeros(3),
+    )
 
 
 def _zeros(size: int) -> IntArray:

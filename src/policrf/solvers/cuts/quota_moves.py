@@ -13,6 +13,7 @@ import numpy as np
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, relabel
+from policrf.solvers.moves.cheapest import cheapest_other, rank
 from policrf.types import FloatArray, IntArray
 
 BATCH = 16
@@ -55,15 +56,14 @@ def exchange(a: Arrays, s: State, c: int, limit: int) -> bool:
     """While it gains, let one member leave the label of the tight quota c and another take it."""
     start, stop, target = a.clique_ptr[c], a.clique_ptr[c + 1], a.clique_label[c]
     change, label = np.empty(stop - start), np.empty(stop - start, np.int64)
-    partners = np.empty((2, PARTNERS), np.int64)
+    partners, prices = np.empty((2, PARTNERS), np.int64), np.empty((2, PARTNERS))
     for _ in range(max(1, limit // (stop - start))):
         _changes(a, s, c, change, label)
-        for side in range(2):
-            for rank in range(PARTNERS):
-                partners[side, rank] = -1
+        partners[:] = -1
+        prices[:] = np.inf
         for m in range(stop - start):
-            leaves = s.labels[a.clique_nodes[start + m]] == target
-            _insert(partners[1 if leaves else 0], change, m)
+            side = 1 if s.labels[a.clique_nodes[start + m]] == target else 0
+            rank(partners[side], prices[side], m, change[m])
         if not _exchange_once(a, s, c, change, label, partners):
             return True
     return False
@@ -90,17 +90,6 @@ def _exchange_once(
             relabel(a, s, enter, old)
             s.total[0] = energy
     return False
-
-
-@leaf
-def _insert(ranking: IntArray, change: FloatArray, m: int) -> None:
-    """Put member m where it belongs among the lowest changes so far; −1 is an empty place."""
-    for rank in range(len(ranking)):
-        if ranking[rank] < 0 or change[m] < change[ranking[rank]]:
-            for below in range(len(ranking) - 1, rank, -1):
-                ranking[below] = ranking[below - 1]
-            ranking[rank] = m
-            return
 
 
 @leaf
@@ -142,8 +131,9 @@ def _changes(a: Arrays, s: State, c: int, change: FloatArray, label: IntArray) -
             change[m] = costs[target] - costs[own] + (penalty if short else 0.0)
         else:
             here = costs[target]
-            costs[target] = np.inf
-            label[m] = np.argmin(costs)
+            label[m] = cheapest_other(costs, target)
             change[m] = costs[label[m]] - here - (penalty if tight else 0.0)
             if abs(change[m]) <= MARGIN * abs(here):
                 change[m] = 0.0
+            if label[m] == target:
+                change[m] = np.inf

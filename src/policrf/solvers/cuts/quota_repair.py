@@ -22,7 +22,7 @@ from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_move import expand
 from policrf.solvers.cuts.quota_moves import bring, exchange
 from policrf.solvers.cuts.quotas import Quotas
-from policrf.solvers.moves.icm import descend as relabel_single_nodes
+from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.types import FloatArray, IntArray
 
 ROUNDS = 10
@@ -159,11 +159,11 @@ class QuotaRepair:
         for q in near:
             self._bring(int(quotas.cliques[q]), up=False)
         members = np.unique(quotas.nodes[np.isin(quotas.owner, near)])
-        self._relabel(members)
+        relabel_single_nodes(self.run, state, members)
         for q in near:
             if state.matches[quotas.cliques[q]] == quotas.counts[q]:
                 self._exchange(int(quotas.cliques[q]))
-        self._relabel(members)
+        relabel_single_nodes(self.run, state, members)
         return state.labels.copy()
 
     def _bring(self, c: int, *, up: bool) -> None:
@@ -173,13 +173,3 @@ class QuotaRepair:
     def _exchange(self, c: int) -> None:
         while not self.run.expired() and not exchange(self.arrays, self.state, c, SLICE):
             pass
-
-    def _relabel(self, nodes: IntArray) -> None:
-        """Single relabels in the true energy, from `nodes` outwards."""
-        queue = np.zeros(self.run.crf.n_nodes, np.int64)
-        queue[: len(nodes)] = nodes
-        queued = np.zeros(self.run.crf.n_nodes, np.bool_)
-        queued[nodes] = True
-        cursor = np.array([0, len(nodes)], np.int64)
-        while cursor[1] > 0 and not self.run.expired():
-            relabel_single_nodes(self.arrays, self.state, queue, queued, cursor, SLICE)

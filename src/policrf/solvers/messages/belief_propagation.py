@@ -93,8 +93,8 @@ def belief_propagation(
 def _iterate(state: MessageState, part: float, damping: float) -> bool:
     """A sweep there and back, `part` of the beliefs in the messages; False if time ran out."""
     state.restart()
-    state.share[:] = part
-    state.clique_share[:] = part
+    state.messages.share[:] = part
+    state.messages.clique_share[:] = part
     return all(
         state.sweep(direction, damping) and state.update_cliques(damping)
         for direction in (FORWARD, BACKWARD)

@@ -12,7 +12,7 @@ import numpy as np
 from policrf.compiled import kernel
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms
-from policrf.solvers.messages.message_passing import collect
+from policrf.solvers.messages.message_passing import Messages, collect
 from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.messages.pair_messages import send
 from policrf.solvers.messages.spanning_forests import forest
@@ -28,23 +28,21 @@ def has_no_cycle(g: FactorGraph) -> bool:
 def bethe_value(state: MessageState) -> float:
     """The sum above, of converged messages."""
     ones = np.ones(len(state.graph.clique_nodes))
-    return float(sum_of_minima(state.graph, ones, state.messages, state.from_cliques, state.belief))
+    return float(sum_of_minima(state.graph, state.messages, ones))
 
 
 @kernel
-def sum_of_minima(
-    g: FactorGraph,
-    ones: FloatArray,
-    messages: FloatArray,
-    from_cliques: FloatArray,
-    belief: FloatArray,
-) -> float:
-    """Beliefs less their minima cancel out of the first sum: what is left of it are the minima."""
+def sum_of_minima(g: FactorGraph, m: Messages, ones: FloatArray) -> float:
+    """Beliefs less their minima cancel out of the first sum: what is left of it are the minima.
+
+    A clique is told the whole beliefs of its members: `ones` [M] is its share of them.
+    """
     n_nodes, width = g.unary.shape
+    messages, belief = m.along, m.belief
     h, out = np.empty(width), np.empty(width)
     total = 0.0
     for i in range(n_nodes):
-        total += collect(g, i, messages, from_cliques, belief)
+        total += collect(g, m, i)
     for i in range(n_nodes):
         for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
             back = g.arc_reverse[k]
@@ -60,6 +58,6 @@ def sum_of_minima(
     for c in range(len(g.clique_kind)):
         size = g.clique_ptr[c + 1] - g.clique_ptr[c]
         h_clique, labels = np.empty((size, width)), np.empty(size, np.int64)
-        member_costs(g, c, ones, belief, from_cliques, h_clique)
+        member_costs(g, c, ones, belief, m.from_cliques, h_clique)
         total += clique_minimum(g, c, h_clique, labels)
     return total

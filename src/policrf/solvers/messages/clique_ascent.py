@@ -15,21 +15,14 @@ import numpy as np
 from policrf.compiled import kernel, leaf
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs, send_from_clique
 from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.message_passing import Messages
 from policrf.types import FloatArray, IntArray
 
 ROUNDS = 20  # minimisations that the largest ω may take
 
 
 @kernel
-def ascend(
-    g: FactorGraph,
-    share: FloatArray,
-    belief: FloatArray,
-    from_cliques: FloatArray,
-    first: int,
-    stop: int,
-    totals: FloatArray,
-) -> None:
+def ascend(g: FactorGraph, m: Messages, first: int, stop: int) -> None:
     """New messages of cliques first … stop − 1; totals[0] += the minima F*.
 
     All cliques see the same beliefs, those of the last sweep: their shares of them are disjoint.
@@ -40,9 +33,9 @@ def ascend(
         size = g.clique_ptr[c + 1] - start
         h, marginal = np.empty((size, width)), np.empty((size, width))
         rest, labels = np.empty((size, width)), np.empty(size, np.int64)
-        member_costs(g, c, share, belief, from_cliques, h)
+        member_costs(g, c, m.clique_share, m.belief, m.from_cliques, h)
         lowest = clique_minimum(g, c, h, labels)
-        totals[0] += lowest
+        m.totals[0] += lowest
         send_from_clique(g, c, h, marginal)
         to_marginals(g, c, h, marginal)
         part = largest_part(g, c, h, marginal, lowest, rest, labels)
@@ -51,7 +44,7 @@ def ascend(
                 # A forbidden label stays forbidden at its node, whatever the clique could hold.
                 allowed = g.allowed[g.clique_nodes[start + i], x]
                 value = part * marginal[i, x] - h[i, x] if allowed else 0.0
-                from_cliques[start + i, x] = value
+                m.from_cliques[start + i, x] = value
 
 
 @leaf

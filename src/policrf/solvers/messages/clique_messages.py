@@ -1,7 +1,8 @@
 """Min-sum messages and minimisers of one clique of the factor graph, whatever its kind.
 
-h [n, W] holds what each member costs as far as the clique is told. Counting cliques go through
-`counting_messages` in O(n L + n log n); tables are enumerated, once for all members.
+h [n, W] holds what each member costs as far as the clique is told; W ≥ 2, all entries finite.
+Counting cliques go through `counting_messages` in O(n L + n log n); tables are enumerated, once for
+all members.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from policrf.solvers.messages.counting_messages import (
     counting_minimum,
 )
 from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.types import FloatArray, IntArray
 
 
@@ -67,7 +69,7 @@ def send_from_box(
     costs, difference, without = np.empty(size + 1), np.empty(size), np.empty(size)
     fill_costs(kind, weight, quota, costs)
     for i in range(size):
-        difference[i] = h[i, label] - h[i, cheapest_other(h, i, label)]
+        difference[i] = h[i, label] - h[i, cheapest_other(h[i], label)]
     with_label = np.empty(size)
     counting_messages(costs, difference, with_label, without)
     for i in range(size):
@@ -87,7 +89,7 @@ def box_minimum(
     matched = np.empty(size, np.int64)
     base = 0.0
     for i in range(size):
-        labels[i] = cheapest_other(h, i, label)
+        labels[i] = cheapest_other(h[i], label)
         base += h[i, labels[i]]
         difference[i] = h[i, label] - h[i, labels[i]]
     value = counting_minimum(costs, difference, matched)
@@ -102,16 +104,6 @@ def fill_costs(kind: int, weight: float, quota: int, costs: FloatArray) -> None:
     """f(0) … f(n) into `costs`."""
     for k in range(len(costs)):
         costs[k] = count_cost(kind, weight, quota, len(costs) - 1, k)
-
-
-@leaf
-def cheapest_other(h: FloatArray, i: int, label: int) -> int:
-    """The cheapest label of member i but `label`; rows of h have at least two columns."""
-    at = 0 if label != 0 else 1
-    for x in range(h.shape[1]):
-        if x != label and h[i, x] < h[i, at]:
-            at = x
-    return at
 
 
 @kernel

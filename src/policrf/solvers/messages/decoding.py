@@ -2,12 +2,14 @@
 
 Node i takes the label with the lowest θ_i + Σ over earlier neighbours θ_ij(·, x_j) + Σ over later
 ones of their messages, so that ties between equal labelings are broken the same way everywhere.
-HOP1 boxes are decided beforehand (their z_b). A table is read through its message until its last
+HOP1 boxes (their z_b) are decided before that. A table is read through its message until its last
 member, where its entry counts; a quota through its message until it is met or needs every member
 that is left, or else it simply gets the members that its own minimiser has.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,26 +17,24 @@ from policrf.compiled import kernel, leaf
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
 from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.message_passing import Messages
 from policrf.solvers.messages.pair_messages import pair_cost
 from policrf.types import BoolArray, FloatArray, IntArray
 
 
-@kernel
-def decide_boxes(
-    g: FactorGraph,
-    share: FloatArray,
-    belief: FloatArray,
-    from_cliques: FloatArray,
-    box_valid: BoolArray,
-    wanted: BoolArray,
-    first: int,
-    stop: int,
-) -> None:
-    """What boxes first … stop − 1 have in their own minimisers.
+class Decoding(NamedTuple):
+    """Labels in the making; V nodes, C cliques with M entries in all. Mutable."""
 
-    box_valid [C]: z_b of HOP1, whether the quota is met of HOP2. wanted [M]: members that have the
-    label of a valid box.
-    """
+    box_valid: BoolArray  # [C]; z_b of HOP1, whether the quota is met of HOP2
+    wanted: BoolArray  # [M]; members that have the label of a valid box
+    labels: IntArray  # [V]
+    labeled: IntArray  # [C]; members labeled so far
+    matches: IntArray  # [C]; those of them with the clique's label
+
+
+@kernel
+def decide_boxes(g: FactorGraph, m: Messages, d: Decoding, first: int, stop: int) -> None:
+    """What boxes first … stop − 1 have in their own minimisers: `box_valid` and `wanted`."""
     for c in range(first, stop):
         if g.clique_kind[c] == TABLE:
             continue
@@ -42,34 +42,21 @@ def decide_boxes(
         size = g.clique_ptr[c + 1] - start
         h = np.empty((size, g.unary.shape[1]))
         labels = np.empty(size, np.int64)
-        member_costs(g, c, share, belief, from_cliques, h)
+        member_costs(g, c, m.clique_share, m.belief, m.from_cliques, h)
         clique_minimum(g, c, h, labels)
         matches = 0
         for i in range(size):
             matches += labels[i] == g.clique_label[c]
         quota = g.clique_count[c] if g.clique_kind[c] == SUPPORT else size // 2 + 1
-        box_valid[c] = matches >= quota
+        d.box_valid[c] = matches >= quota
         for i in range(size):
-            wanted[start + i] = box_valid[c] and labels[i] == g.clique_label[c]
+            d.wanted[start + i] = d.box_valid[c] and labels[i] == g.clique_label[c]
 
 
 @kernel
-def decode(
-    g: FactorGraph,
-    messages: FloatArray,
-    from_cliques: FloatArray,
-    box_valid: BoolArray,
-    wanted: BoolArray,
-    follow: bool,
-    labels: IntArray,
-    labeled: IntArray,
-    matches: IntArray,
-    first: int,
-    stop: int,
-) -> None:
+def decode(g: FactorGraph, m: Messages, d: Decoding, follow: bool, first: int, stop: int) -> None:
     """Label nodes first … stop − 1, the earlier ones being labeled.
 
-    `labeled` and `matches` [C] count each clique's labeled members and those with its label;
     `follow` gives quotas the members they want instead of reading their messages.
     """
     width = g.unary.shape[1]
@@ -81,35 +68,43 @@ def decode(
             j = g.arc_node[k]
             if j < i:
                 for x in range(g.sizes[i]):
-                    costs[x] += pair_cost(g, k, x, labels[j])
+                    costs[x] += pair_cost(g, k, x, d.labels[j])
             else:
                 for x in range(width):
-                    costs[x] += messages[k, x]
-        for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
-            c, entry = g.member_clique[m], g.member_entry[m]
-            kind = g.clique_kind[c]
-            remaining = g.clique_ptr[c + 1] - g.clique_ptr[c] - labeled[c]
-            missing = g.clique_count[c] - matches[c]
-            read = kind == TABLE or (kind == SUPPORT and 0 < missing < remaining)
-            if kind == TABLE and remaining == 1:
-                add_entries(g, c, entry, labels, costs)
-            elif kind == AGREE or (kind == SUPPORT and box_valid[c] and missing == remaining):
-                charge(g.clique_label[c], g.clique_weight[c], box_valid[c], costs)
-            elif kind == SUPPORT and follow:
-                if wanted[entry]:
-                    charge(g.clique_label[c], g.clique_weight[c], True, costs)
-            elif read and (kind == TABLE or box_valid[c]):
-                for x in range(width):
-                    costs[x] += from_cliques[entry, x]
+                    costs[x] += m.along[k, x]
+        for at in range(g.member_ptr[i], g.member_ptr[i + 1]):
+            add_clique(g, m, d, follow, at, costs)
         best, lowest = 0, np.inf
         for x in range(g.sizes[i]):
             if g.allowed[i, x] and costs[x] < lowest:
                 best, lowest = x, costs[x]
-        labels[i] = best
-        for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
-            c = g.member_clique[m]
-            labeled[c] += 1
-            matches[c] += best == g.clique_label[c]
+        d.labels[i] = best
+        for at in range(g.member_ptr[i], g.member_ptr[i + 1]):
+            c = g.member_clique[at]
+            d.labeled[c] += 1
+            d.matches[c] += best == g.clique_label[c]
+
+
+@leaf
+def add_clique(
+    g: FactorGraph, m: Messages, d: Decoding, follow: bool, at: int, costs: FloatArray
+) -> None:
+    """Add what the clique of membership `at` says to its member, to the member's `costs` [W]."""
+    c, entry = g.member_clique[at], g.member_entry[at]
+    kind = g.clique_kind[c]
+    remaining = g.clique_ptr[c + 1] - g.clique_ptr[c] - d.labeled[c]
+    missing = g.clique_count[c] - d.matches[c]
+    read = kind == TABLE or (kind == SUPPORT and 0 < missing < remaining)
+    if kind == TABLE and remaining == 1:
+        add_entries(g, c, entry, d.labels, costs)
+    elif kind == AGREE or (kind == SUPPORT and d.box_valid[c] and missing == remaining):
+        charge(g.clique_label[c], g.clique_weight[c], d.box_valid[c], costs)
+    elif kind == SUPPORT and follow:
+        if d.wanted[entry]:
+            charge(g.clique_label[c], g.clique_weight[c], True, costs)
+    elif read and (kind == TABLE or d.box_valid[c]):
+        for x in range(len(costs)):
+            costs[x] += m.from_cliques[entry, x]
 
 
 @leaf

@@ -14,7 +14,7 @@ E(x) = Σ_v θ_v(x_v) + Σ over pairwise terms θ_uv(x_u, x_v) + Σ over cliques
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,12 +101,26 @@ def build_factor_graph(
     member_entry = np.argsort(nodes, kind="stable")
     clique_of = np.repeat(np.arange(len(kept)), np.diff(clique_ptr))
     return FactorGraph(
-        unary, sizes, allowed, origin, *arcs, clique_ptr, nodes, explicit.stride[entries],
-        np.where(tabled[kept], TABLE, a.clique_kind[kept]), a.clique_label[kept],
-        a.clique_weight[kept], a.clique_count[kept], explicit.start[kept],
-        _pointers(np.bincount(nodes, minlength=len(unary))), member_entry, clique_of[member_entry],
-        tables, forbidden, scale,
-    )  # fmt: skip
+        unary=unary,
+        sizes=sizes,
+        allowed=allowed,
+        origin=origin,
+        **arcs,
+        clique_ptr=clique_ptr,
+        clique_nodes=nodes,
+        clique_stride=explicit.stride[entries],
+        clique_kind=np.where(tabled[kept], TABLE, a.clique_kind[kept]),
+        clique_label=a.clique_label[kept],
+        clique_weight=a.clique_weight[kept],
+        clique_count=a.clique_count[kept],
+        clique_start=explicit.start[kept],
+        member_ptr=_pointers(np.bincount(nodes, minlength=len(unary))),
+        member_entry=member_entry,
+        member_clique=clique_of[member_entry],
+        tables=tables,
+        forbidden=forbidden,
+        scale=scale,
+    )
 
 
 def all_terms(g: FactorGraph) -> tuple[IntArray, IntArray, IntArray]:
@@ -174,13 +188,13 @@ def _folded_unary(
 def _placed(
     crf: CRF, unary: FloatArray, place: IntArray, boxes: IntArray, forbidden: float
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
-    """Nodes in their places, a z_b with two labels amid the members of each box.
+    """Nodes in their places, a z_b with two labels in the middle of the members of each box.
 
     Returns unary, sizes, origin, and rank [N + boxes]: where every node and box went.
     """
     a = crf.arrays
     n_nodes, n_labels = unary.shape
-    # Amid its members a z_b ends half of its monotonic chains, not all: the bound rises faster.
+    # In the middle, a z_b ends half of its monotonic chains, not all: the bound rises faster.
     middle = [
         np.median(place[a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]]) for c in boxes
     ]
@@ -205,7 +219,9 @@ def _potts_pairs(crf: CRF) -> _Pairs:
     zeros = np.zeros(len(key), np.int64)
     both = np.zeros((len(key), 2), np.int64)
     ends = np.stack([key // n_nodes, key % n_nodes], axis=1)
-    return _Pairs(ends, both + POTTS, weight, zeros, zeros, both)
+    return _Pairs(
+        ends=ends, kind=both + POTTS, weight=weight, label=zeros, start=zeros, stride=both
+    )
 
 
 def _dense_pairs(crf: CRF, explicit: ExplicitTables, cliques: IntArray) -> _Pairs:
@@ -214,9 +230,13 @@ def _dense_pairs(crf: CRF, explicit: ExplicitTables, cliques: IntArray) -> _Pair
     zeros = np.zeros(len(cliques), np.int64)
     kind = np.full((len(cliques), 2), DENSE)
     return _Pairs(
-        a.clique_nodes[entries], kind, np.zeros(len(cliques)), zeros,
-        explicit.start[cliques], explicit.stride[entries],
-    )  # fmt: skip
+        ends=a.clique_nodes[entries],
+        kind=kind,
+        weight=np.zeros(len(cliques)),
+        label=zeros,
+        start=explicit.start[cliques],
+        stride=explicit.stride[entries],
+    )
 
 
 def _box_pairs(crf: CRF, boxes: IntArray) -> _Pairs:
@@ -227,18 +247,20 @@ def _box_pairs(crf: CRF, boxes: IntArray) -> _Pairs:
     kind = np.tile(np.array([MEMBER, BOX]), (len(entries), 1))
     zeros = np.zeros(len(entries), np.int64)
     return _Pairs(
-        ends, kind, a.clique_weight[boxes][box], a.clique_label[boxes][box], zeros,
-        np.zeros((len(entries), 2), np.int64),
-    )  # fmt: skip
+        ends=ends,
+        kind=kind,
+        weight=a.clique_weight[boxes][box],
+        label=a.clique_label[boxes][box],
+        start=zeros,
+        stride=np.zeros((len(entries), 2), np.int64),
+    )
 
 
 def _joined(*parts: _Pairs) -> _Pairs:
-    return _Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _Pairs._make(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
-def _arcs(
-    pairs: _Pairs, n_nodes: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray, IntArray, IntArray]:
+def _arcs(pairs: _Pairs, n_nodes: int) -> dict[str, Any]:
     """The arc columns of `FactorGraph`, sorted by the node they belong to, then the other end."""
     count = max(len(pairs.ends), 1)
     own, other = pairs.ends.T.reshape(-1), pairs.ends[:, ::-1].T.reshape(-1)
@@ -247,11 +269,16 @@ def _arcs(
     place[order] = np.arange(len(order))
     pair = order % count
     stride = np.concatenate([pairs.stride, pairs.stride[:, ::-1]])
-    return (
-        _pointers(np.bincount(own, minlength=n_nodes)), other[order],
-        place[(order + count) % (2 * count)], pairs.kind.T.reshape(-1)[order],
-        pairs.weight[pair], pairs.label[pair], pairs.start[pair], stride[order],
-    )  # fmt: skip
+    return {
+        "arc_ptr": _pointers(np.bincount(own, minlength=n_nodes)),
+        "arc_node": other[order],
+        "arc_reverse": place[(order + count) % (2 * count)],
+        "arc_kind": pairs.kind.T.reshape(-1)[order],
+        "arc_weight": pairs.weight[pair],
+        "arc_label": pairs.label[pair],
+        "arc_start": pairs.start[pair],
+        "arc_stride": stride[order],
+    }
 
 
 def _entries_of(ptr: IntArray, cliques: IntArray) -> tuple[IntArray, IntArray]:

@@ -16,6 +16,8 @@ constants taken out of beliefs and messages, and the minima of the cliques, add 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from policrf.compiled import kernel, leaf
@@ -27,21 +29,30 @@ FORWARD, BACKWARD, ALL = 1, -1, 0
 UNDAMPED = -1.0  # no damping, and nobody asks how much the messages changed
 
 
+class Messages(NamedTuple):
+    """All messages of a factor graph of V nodes, A arcs and M clique entries; W labels. Mutable."""
+
+    share: FloatArray  # [A]; the part of a node's belief that goes along the arc
+    clique_share: FloatArray  # [M]; the part that goes to the clique
+    along: FloatArray  # [A, W]; row k is the message into the node that arc k belongs to
+    from_cliques: FloatArray  # [M, W]
+    belief: FloatArray  # [V, W]; less its minimum
+    totals: FloatArray  # [2]; constants taken out, largest change of a message
+
+
 @leaf
-def collect(
-    g: FactorGraph, i: int, messages: FloatArray, from_cliques: FloatArray, belief: FloatArray
-) -> float:
+def collect(g: FactorGraph, m: Messages, i: int) -> float:
     """b_i less its minimum into `belief[i]`; returns the minimum."""
-    width = g.unary.shape[1]
+    width, belief = g.unary.shape[1], m.belief
     for x in range(width):
         belief[i, x] = g.unary[i, x]
     for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
         for x in range(width):
-            belief[i, x] += messages[k, x]
-    for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
-        entry = g.member_entry[m]
+            belief[i, x] += m.along[k, x]
+    for at in range(g.member_ptr[i], g.member_ptr[i + 1]):
+        entry = g.member_entry[at]
         for x in range(width):
-            belief[i, x] += from_cliques[entry, x]
+            belief[i, x] += m.from_cliques[entry, x]
     low = belief[i, 0]
     for x in range(1, width):
         low = belief[i, x] if belief[i, x] < low else low
@@ -75,31 +86,27 @@ def pass_potts(
 @kernel
 def sweep(
     g: FactorGraph,
-    share: FloatArray,
-    messages: FloatArray,
+    m: Messages,
     sent: FloatArray,
-    from_cliques: FloatArray,
-    belief: FloatArray,
     first: int,
     stop: int,
     direction: int,
     damping: float,
-    totals: FloatArray,
 ) -> None:
     """Nodes first … stop − 1 send along their arcs to later (FORWARD), earlier or ALL nodes.
 
-    FORWARD and BACKWARD visit the nodes in that order, and `sent` is `messages` itself; ALL needs
+    FORWARD and BACKWARD visit the nodes in that order, and `sent` is `m.along` itself; ALL needs
     another array. totals[0] += the constants taken out. totals[1] becomes the largest change of a
     message, except with damping = UNDAMPED.
     """
-    width = g.unary.shape[1]
+    width, share, messages = g.unary.shape[1], m.share, m.along
     own, h, out = np.empty(width), np.empty(width), np.empty((1, width))
-    constants, change = 0.0, totals[1]
+    constants, change = 0.0, m.totals[1]
     for step in range(stop - first):
         i = stop - 1 - step if direction == BACKWARD else first + step
-        constants += collect(g, i, messages, from_cliques, belief)
+        constants += collect(g, m, i)
         for x in range(width):
-            own[x] = belief[i, x]
+            own[x] = m.belief[i, x]
         for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
             if (g.arc_node[k] - i) * direction < 0:
                 continue
@@ -121,5 +128,5 @@ def sweep(
                 size = abs(value - old)
                 change = size if size > change else change
                 sent[back, x] = value
-    totals[0] += constants
-    totals[1] = change
+    m.totals[0] += constants
+    m.totals[1] = change

@@ -9,9 +9,9 @@ import numpy as np
 from policrf.compiled import kernel
 from policrf.crf.potentials import SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
-from policrf.solvers.messages.decoding import decide_boxes, decode
+from policrf.solvers.messages.decoding import Decoding, decide_boxes, decode
 from policrf.solvers.messages.factor_graph import DENSE, FactorGraph
-from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, sweep
+from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, Messages, sweep
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
@@ -28,35 +28,35 @@ class MessageState:
         width = graph.unary.shape[1]
         self.run = run
         self.graph = graph
-        self.share = share
-        self.clique_share = clique_share
-        self.messages: FloatArray = np.zeros((len(graph.arc_node), width))
-        self.from_cliques: FloatArray = np.zeros((len(graph.clique_nodes), width))
-        self.belief: FloatArray = graph.unary.copy()
-        self.totals: FloatArray = np.zeros(2)
+        self.messages = Messages(
+            share=share,
+            clique_share=clique_share,
+            along=np.zeros((len(graph.arc_node), width)),
+            from_cliques=np.zeros((len(graph.clique_nodes), width)),
+            belief=graph.unary.copy(),
+            totals=np.zeros(2),
+        )
         self.node_slices = slices(node_work(graph))
         self.clique_slices = slices(clique_work(graph))
 
     @property
     def change(self) -> float:
         """The largest change of a message since `restart`."""
-        return float(self.totals[1])
+        return float(self.messages.totals[1])
 
     def restart(self) -> None:
         """Forget the constants and the change summed up so far."""
-        self.totals[:] = 0.0
+        self.messages.totals[:] = 0.0
 
     def sweep(self, direction: int, damping: float = UNDAMPED) -> bool:
         """Every node sends; False if the time ran out before the end."""
-        sent = np.empty_like(self.messages) if direction == ALL else self.messages
+        along = self.messages.along
+        sent = np.empty_like(along) if direction == ALL else along
         for first, stop in self.node_slices[:: -1 if direction == BACKWARD else 1]:
             if self.run.expired():
                 return False
-            sweep(
-                self.graph, self.share, self.messages, sent, self.from_cliques, self.belief,
-                first, stop, direction, damping, self.totals,
-            )  # fmt: skip
-        self.messages = sent
+            sweep(self.graph, self.messages, sent, first, stop, direction, damping)
+        self.messages = self.messages._replace(along=sent)
         return True
 
     def update_cliques(self, damping: float) -> bool:
@@ -64,38 +64,34 @@ class MessageState:
         for first, stop in self.clique_slices:
             if self.run.expired():
                 return False
-            update_cliques(
-                self.graph, self.clique_share, self.belief, self.from_cliques, first, stop,
-                damping, self.totals,
-            )  # fmt: skip
+            update_cliques(self.graph, self.messages, first, stop, damping)
         return True
 
     def offer_decoded(self) -> None:
         """Offer labels decoded node by node, in both ways if there are quotas (see `decode`)."""
         g = self.graph
-        box_valid = np.zeros(len(g.clique_kind), np.bool_)
-        wanted = np.zeros(len(g.clique_nodes), np.bool_)
+        decoding = Decoding(
+            box_valid=np.zeros(len(g.clique_kind), np.bool_),
+            wanted=np.zeros(len(g.clique_nodes), np.bool_),
+            labels=np.zeros(len(g.unary), np.int64),
+            labeled=np.zeros(len(g.clique_kind), np.int64),
+            matches=np.zeros(len(g.clique_kind), np.int64),
+        )
         for first, stop in self.clique_slices:
             if self.run.expired():
                 return
-            decide_boxes(
-                g, self.clique_share, self.belief, self.from_cliques, box_valid, wanted, first, stop
-            )
+            decide_boxes(g, self.messages, decoding, first, stop)
         for follow in (False, True) if (g.clique_kind == SUPPORT).any() else (False,):
-            labeled, matches = np.zeros((2, len(g.clique_kind)), np.int64)
-            labels = np.zeros(len(g.unary), np.int64)
+            decoding.labeled[:] = decoding.matches[:] = 0
             for first, stop in self.node_slices:
                 if self.run.expired():
                     return
-                decode(
-                    g, self.messages, self.from_cliques, box_valid, wanted, follow, labels, labeled,
-                    matches, first, stop,
-                )  # fmt: skip
-            self.run.offer(real_labels(g, labels))
+                decode(g, self.messages, decoding, follow, first, stop)
+            self.run.offer(real_labels(g, decoding.labels))
 
     def cheapest(self) -> IntArray:
         """The argmin of every node's belief, as the CRF's labels."""
-        belief = np.where(self.graph.allowed, self.belief, np.inf)
+        belief = np.where(self.graph.allowed, self.messages.belief, np.inf)
         return real_labels(self.graph, belief.argmin(axis=1))
 
 
@@ -145,23 +141,14 @@ def table_sizes(g: FactorGraph) -> FloatArray:
 
 
 @kernel
-def update_cliques(
-    g: FactorGraph,
-    share: FloatArray,
-    belief: FloatArray,
-    from_cliques: FloatArray,
-    first: int,
-    stop: int,
-    damping: float,
-    totals: FloatArray,
-) -> None:
+def update_cliques(g: FactorGraph, m: Messages, first: int, stop: int, damping: float) -> None:
     """m_ci of cliques first … stop − 1, all from the same beliefs; totals[1] as in `sweep`."""
-    width = g.unary.shape[1]
+    width, from_cliques, totals = g.unary.shape[1], m.from_cliques, m.totals
     for c in range(first, stop):
         start = g.clique_ptr[c]
         size = g.clique_ptr[c + 1] - start
         h, out = np.empty((size, width)), np.empty((size, width))
-        member_costs(g, c, share, belief, from_cliques, h)
+        member_costs(g, c, m.clique_share, m.belief, from_cliques, h)
         send_from_clique(g, c, h, out)
         for i in range(size):
             for x in range(width):

@@ -109,8 +109,8 @@ def _parallel(
         if iteration % LOOK_EVERY == 0 or iteration == iterations:
             state.run.offer(state.cheapest())
             state.offer_decoded()
-            chains.messages[:] = state.messages
-            chains.from_cliques[:] = state.from_cliques
+            chains.messages.along[:] = state.messages.along
+            chains.messages.from_cliques[:] = state.messages.from_cliques
             chains.restart()
             bound = _bound(chains) if chains.sweep(BACKWARD) else None
             if bound is None:
@@ -126,11 +126,8 @@ def _bound(state: MessageState) -> float | None:
     for first, stop in state.clique_slices:
         if state.run.expired():
             return None
-        ascend(
-            state.graph, state.clique_share, state.belief, state.from_cliques, first, stop,
-            state.totals,
-        )  # fmt: skip
-    return float(state.totals[0])
+        ascend(state.graph, state.messages, first, stop)
+    return float(state.messages.totals[0])
 
 
 def _no_more_to_gain(state: MessageState, bounds: list[float], tolerance: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel
+from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.solvers.run import Run
@@ -15,16 +15,22 @@ SLICE = 20_000  # nodes a kernel call visits, a few milliseconds
 
 def icm(run: Run) -> None:
     """Relabel single nodes while that lowers the energy, until no node is left where it does."""
-    arrays = run.crf.arrays
-    state = new_state(arrays)
-    load_labels(arrays, state, run.start_labels())
-    queue = np.arange(run.crf.n_nodes, dtype=np.int64)
-    queued = np.ones(run.crf.n_nodes, np.bool_)
-    cursor = np.array([0, run.crf.n_nodes], np.int64)
-    while cursor[1] > 0 and not run.expired():
-        descend(arrays, state, queue, queued, cursor, SLICE)
-    run.info["converged"] = bool(cursor[1] == 0)
+    state = new_state(run.crf.arrays)
+    load_labels(run.crf.arrays, state, run.start_labels())
+    run.info["converged"] = relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
     run.offer(state.labels)
+
+
+def relabel_single_nodes(run: Run, state: State, nodes: IntArray) -> bool:
+    """Lower the energy of `state` by single relabels, from `nodes` outwards; False without time."""
+    n_nodes = run.crf.n_nodes
+    queue, queued = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.bool_)
+    queue[: len(nodes)] = nodes
+    queued[nodes] = True
+    cursor = np.array([0, len(nodes)], np.int64)
+    while cursor[1] > 0 and not run.expired():
+        descend(run.crf.arrays, state, queue, queued, cursor, SLICE)
+    return bool(cursor[1] == 0)
 
 
 @kernel
@@ -58,18 +64,19 @@ def push_neighbours(
     a: Arrays, i: int, queue: IntArray, queued: BoolArray, cursor: IntArray
 ) -> None:
     """Queue every node that shares an edge or a clique with node i."""
-    n_nodes = len(queue)
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
-        j = a.adj_node[k]
-        if not queued[j]:
-            queued[j] = True
-            queue[(cursor[0] + cursor[1]) % n_nodes] = j
-            cursor[1] += 1
+        push(a.adj_node[k], queue, queued, cursor)
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-            j = a.clique_nodes[m]
-            if j != i and not queued[j]:
-                queued[j] = True
-                queue[(cursor[0] + cursor[1]) % n_nodes] = j
-                cursor[1] += 1
+            if a.clique_nodes[m] != i:
+                push(a.clique_nodes[m], queue, queued, cursor)
+
+
+@inner
+def push(j: int, queue: IntArray, queued: BoolArray, cursor: IntArray) -> None:
+    """Queue node j unless it is in the queue already."""
+    if not queued[j]:
+        queued[j] = True
+        queue[(cursor[0] + cursor[1]) % len(queue)] = j
+        cursor[1] += 1

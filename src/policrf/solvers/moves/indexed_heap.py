@@ -40,6 +40,13 @@ def comes_before(h: Heap, first: int, second: int) -> bool:
 
 
 @inner
+def put(h: Heap, item: int, at: int) -> None:
+    """Put an item at position `at`."""
+    h.items[at] = item
+    h.place[item] = at
+
+
+@inner
 def sift_up(h: Heap, at: int) -> None:
     """Move the item at position `at` towards the top until its parent comes before it."""
     item = h.items[at]
@@ -47,11 +54,9 @@ def sift_up(h: Heap, at: int) -> None:
         parent = (at - 1) // 2
         if not comes_before(h, item, h.items[parent]):
             break
-        h.items[at] = h.items[parent]
-        h.place[h.items[at]] = at
+        put(h, h.items[parent], at)
         at = parent
-    h.items[at] = item
-    h.place[item] = at
+    put(h, item, at)
 
 
 @inner
@@ -67,11 +72,9 @@ def sift_down(h: Heap, at: int) -> None:
             child += 1
         if not comes_before(h, h.items[child], item):
             break
-        h.items[at] = h.items[child]
-        h.place[h.items[at]] = at
+        put(h, h.items[child], at)
         at = child
-    h.items[at] = item
-    h.place[item] = at
+    put(h, item, at)
 
 
 @leaf
@@ -96,7 +99,6 @@ def pop_first(h: Heap) -> int:
     h.size[0] -= 1
     h.place[first] = -1
     if h.size[0] > 0:
-        h.items[0] = h.items[h.size[0]]
-        h.place[h.items[0]] = 0
+        put(h, h.items[h.size[0]], 0)
         sift_down(h, 0)
     return first

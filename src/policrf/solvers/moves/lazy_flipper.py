@@ -33,7 +33,6 @@ from policrf.solvers.moves.subset_search import (
     enter,
     explore,
     new_subsets,
-    subset_graph,
     update_reach,
 )
 from policrf.solvers.run import Run
@@ -98,11 +97,9 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
     a = centred(run.crf.arrays)
     s, q = new_state(a), new_search(a)
     load_labels(a, s, labels)
-    graph_ptr, graph = subset_graph(a)
-    stack = new_subsets(a, size, graph_ptr)
+    stack = new_subsets(a, size)
     steps = PYTHON_STEPS if (a.clique_address != 0).any() else STEPS
     todo = np.tile(first_roots, (size + 1, 1))  # by size of set: roots to search from
-    scratch = np.empty(run.crf.n_nodes)
     _descend(a, s, q)
     q.touched[:] = False
     while waiting := [k for k in range(2, size + 1) if todo[k].any()]:
@@ -116,8 +113,8 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
                 abandon(a, s, stack)
                 labels[:] = s.labels
                 return
-            update_reach(a, s, graph_ptr, graph, current, scratch, stack.reach)
-            if sweep(a, s, q, stack, current, graph_ptr, graph, roots, at, steps):
+            update_reach(a, s, stack, current)
+            if sweep(a, s, q, stack, current, roots, at, steps):
                 _descend(a, s, q)
                 run.info["moves"] += 1
             raise_if_failed()
@@ -137,8 +134,8 @@ def _descend(a: Arrays, s: State, q: LocalSearch) -> None:
 
 @kernel
 def sweep(
-    a: Arrays, s: State, q: LocalSearch, t: Subsets, size: int, graph_ptr: IntArray,
-    graph: IntArray, roots: IntArray, at: IntArray, steps: int,
+    a: Arrays, s: State, q: LocalSearch, t: Subsets, size: int, roots: IntArray, at: IntArray,
+    steps: int,
 ) -> bool:  # fmt: skip
     """Search from one root after the other until a move was made (True) or the steps are used up.
 
@@ -153,9 +150,9 @@ def sweep(
                 t.barred[roots[at[0] - 1]] = True
             s.total[0] = 0.0
             t.forbidden[0] = s.forbidden[0]
-            enter(a, s, t, roots[at[0]], graph_ptr, graph)
+            enter(a, s, t, roots[at[0]])
             at[0] += 1
-        steps = explore(a, s, t, size, graph_ptr, graph, q.margin[0], costs, steps)
+        steps = explore(a, s, t, size, q.margin[0], costs, steps)
         if t.label[size - 1] >= 0:
             accept(a, s, q, t, size)
             at[0] -= 1  # the same root again, from its new label

@@ -33,7 +33,7 @@ class LocalSearch(NamedTuple):
     queued: BoolArray  # [N]
     stale: BoolArray  # [N]; `costs` of the node is out of date
     touched: BoolArray  # [N]; changed since pairs were last looked at
-    costs: FloatArray  # [N, L]; the cost of every label of a node, the others as they are
+    costs: FloatArray  # [N, L]; the cost of every label of a node, given the labels of the others
     before: IntArray  # [N]; label before the current move, −1 where it is the same
     changed: IntArray  # [N]; the nodes that the current move changed
     shift: IntArray  # [C]; change in the number of matches that `flush` has not seen yet
@@ -68,7 +68,7 @@ def new_search(a: Arrays) -> LocalSearch:
 
 
 def leave_alone(a: Arrays, q: LocalSearch, nodes: BoolArray) -> None:
-    """Let a new search not look at these nodes [N], and at cliques of none but these."""
+    """Keep a new search from these nodes [N], and from cliques that have no others."""
     others = np.flatnonzero(~nodes)
     q.queue[: len(others)] = others
     q.cursor[LENGTH] = len(others)
@@ -165,6 +165,15 @@ def row(a: Arrays, s: State, q: LocalSearch, i: int) -> None:
     if q.stale[i]:
         label_costs(a, s, i, q.costs[i])
         q.stale[i] = False
+
+
+@inner
+def price(s: State, q: LocalSearch, i: int, label: int) -> float:
+    """What it costs node i, whose row is fresh, to take the label; +inf where it may not."""
+    asked, own = q.costs[i, label], q.costs[i, s.labels[i]]
+    if own < np.inf:
+        return float(asked - own)
+    return 0.0 if asked < np.inf else np.inf
 
 
 @leaf

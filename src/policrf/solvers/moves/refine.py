@@ -36,7 +36,7 @@ from policrf.solvers.moves.local_search import (
 )
 from policrf.solvers.moves.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
 from policrf.solvers.moves.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
-from policrf.solvers.moves.refine_growth import growth_moves
+from policrf.solvers.moves.refine_growth import growth_moves, new_patch
 from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.solvers.run import Run
@@ -163,18 +163,18 @@ def improve(
 
 
 def _one_round(
-    a: Arrays, s: State, q: LocalSearch, heap: Heap, moves: Moves, cuts: Cuts | None, anew: bool
+    a: Arrays, s: State, q: LocalSearch, heap: Heap, moves: Moves, cuts: Cuts | None, restart: bool
 ) -> Generator[tuple[str, int]]:
     """Every kind of move once, in slices; yields the kind and the number of moves made.
 
-    Cuts start `anew` in the first round, for a labeling that does not depend on the one given.
+    Cuts `restart` from the cheapest labels in the first round: a second labeling to mix with.
     """
     size = slice_size(a)
     yield from _singles(a, s, q)
     if moves.boxes:
         yield from _boxes(a, s, q, heap)
     if cuts is not None:
-        yield from _cuts(a, s, q, heap, cuts, anew)
+        yield from _cuts(a, s, q, heap, cuts, restart)
     if moves.regions:
         visited, region = np.zeros(len(a.unary), np.bool_), np.empty(len(a.unary), np.int64)
         node = 0
@@ -195,8 +195,9 @@ def _one_round(
                 yield "pairs", table_pair_moves(a, s, q, first, last)
         yield from _singles(a, s, q)
     if moves.growth:
+        patch = new_patch(a)
         for first, last in _slices(len(a.unary), size // 10):
-            yield "growth", growth_moves(a, s, q, first, last)
+            yield "growth", growth_moves(a, s, q, patch, first, last)
     q.touched[:] = False
 
 
@@ -222,12 +223,12 @@ def _boxes(a: Arrays, s: State, q: LocalSearch, heap: Heap) -> Iterator[tuple[st
 
 
 def _cuts(
-    a: Arrays, s: State, q: LocalSearch, heap: Heap, cuts: Cuts, anew: bool
+    a: Arrays, s: State, q: LocalSearch, heap: Heap, cuts: Cuts, restart: bool
 ) -> Iterator[tuple[str, int]]:
     """One cut move."""
     network = cuts.problem.network
     size = max(1, ARCS // (len(network.head) + len(network.excess)))
-    order = cuts.order[: prepare_cuts(a, s, q, cuts, anew)]
+    order = cuts.order[: prepare_cuts(a, s, q, cuts, restart)]
     cursor = np.zeros(2, np.int64)
     for _ in range(0, SWEEPS * len(order), size):
         if cursor[1] < len(order):

@@ -4,11 +4,14 @@ Alpha-expansion's moves (`expansion_move`) find the best of 2^N labelings, but s
 and none of the terms that no cut represents. Here they only propose. In a move, every quota gets a
 price for each member with its label: at a quota just met, halfway between what its dearest holder
 would gain by leaving and what the cheapest other member would lose by joining; at a missed one, λ
-shared by the count. Expansion moves at these prices, from the labeling as it is or from the
-cheapest labels, exchange whole patches of holders. What they reach is brought to the quotas node by
-node (`fill_quota`, `thin_quota`), traded and descended from, and mixed with the labeling as it was,
-region by region, by the exact energy of all terms (`mix`). The caller keeps what comes of it if the
+shared by the count. Expansion moves at these prices, from the current labels or from the cheapest
+ones, exchange whole patches of holders. What they reach is brought to the quotas node by node
+(`fill_quota`, `thin_quota`), traded and descended from, and mixed with the labeling before the
+move, region by region, by the exact energy of all terms (`mix`). The caller keeps the result if the
 energy fell.
+
+`cuts.quota_moves` also fills and thins quotas, on a plain `State` and a sixteenth of the members at
+a time. Here the rows of `LocalSearch` are at hand: every member changes what the next one costs.
 """
 
 from __future__ import annotations
@@ -23,15 +26,26 @@ from policrf.crf.energy import State, relabel
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, BoxAgreement, BoxSupport, Potential, Potts, Tables
 from policrf.errors import UnsupportedPotential
+from policrf.solvers.cuts.crossover import connected_region, take_region
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, move_state
 from policrf.solvers.cuts.expansion_problem import (
     MoveProblem,
     move_problem,
     refuse_what_no_cut_takes,
 )
+from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.moves.indexed_heap import Heap
-from policrf.solvers.moves.local_search import N_CHANGED, LocalSearch, adopt, flush, is_gain, row
-from policrf.solvers.moves.refine_boxes import cheapest_other, price, take_label, trade_moves
+from policrf.solvers.moves.local_search import (
+    N_CHANGED,
+    LocalSearch,
+    adopt,
+    flush,
+    is_gain,
+    price,
+    row,
+)
+from policrf.solvers.moves.refine_boxes import take_label
+from policrf.solvers.moves.refine_trades import trade_moves
 from policrf.types import BoolArray, FloatArray, IntArray
 
 
@@ -54,11 +68,11 @@ def new_cuts(crf: CRF, alive: BoolArray | None = None) -> Cuts:
     allowed = np.isfinite(problem.costs)
     movable: BoolArray = np.any(allowed & (np.count_nonzero(allowed, axis=0) > 1), axis=1)
     return Cuts(
-        problem,
-        problem.costs.copy(),
-        move_state(problem, np.zeros(n_nodes, np.int64)),
-        movable,
-        np.zeros(n_labels, np.int64),
+        problem=problem,
+        unpriced=problem.costs.copy(),
+        state=move_state(problem, np.zeros(n_nodes, np.int64)),
+        movable=movable,
+        order=np.zeros(n_labels, np.int64),
     )
 
 
@@ -90,10 +104,11 @@ def _is_cut(crf: CRF, group: Potential) -> bool:
 
 
 @leaf
-def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, anew: bool) -> int:
+def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, restart: bool) -> int:
     """Price the quotas and let the moves start from the labels of `s`; how many labels to move to.
 
-    Or, `anew`, from every node's cheapest label by itself: what comes of that is another labeling.
+    With `restart`, from every node's cheapest label instead: what comes of that depends little on
+    the labels of `s`.
     """
     p, m = cuts.problem, cuts.state
     n_labels, n_nodes = p.costs.shape
@@ -115,7 +130,7 @@ def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, anew: bool) ->
     for i in range(n_nodes):
         m.labels[i] = s.labels[i]
         # No cost of a move may be infinite.
-        if anew or not cuts.unpriced[s.labels[i], i] < np.inf:
+        if restart or not cuts.unpriced[s.labels[i], i] < np.inf:
             for label in range(n_labels):
                 if p.costs[label, i] < p.costs[m.labels[i], i]:
                     m.labels[i] = label
@@ -145,7 +160,7 @@ def quota_price(a: Arrays, s: State, q: LocalSearch, c: int) -> float:
         if s.labels[i] != label:
             cheapest = min(cheapest, price(s, q, i, label))
         elif q.costs[i, label] < np.inf:
-            other = q.costs[i, cheapest_other(q, i, label)]
+            other = q.costs[i, cheapest_other(q.costs[i], label)]
             if other < np.inf:
                 # Its row says that leaving would cost λ: the price is to say it instead.
                 dearest = max(dearest, q.costs[i, label] - other + a.clique_weight[c])
@@ -205,7 +220,7 @@ def thin_quota(a: Arrays, s: State, q: LocalSearch, c: int) -> None:
             i = a.clique_nodes[k]
             if s.labels[i] == label:
                 row(a, s, q, i)
-                other = cheapest_other(q, i, label)
+                other = cheapest_other(q.costs[i], label)
                 if q.costs[i, other] < np.inf and q.costs[i, label] - q.costs[i, other] > most:
                     best, most, to = i, q.costs[i, label] - q.costs[i, other], other
         if best < 0:
@@ -234,31 +249,9 @@ def mix(a: Arrays, s: State, q: LocalSearch, forbidden: int, other: IntArray) ->
             relabel(a, s, i, q.before[i])
             adopt(a, s, q, i, other[i])
     for n in range(q.cursor[N_CHANGED]):
-        seed = q.changed[n]
-        if not q.inside[seed]:
-            continue
-        q.inside[seed] = False
-        region[0, 0] = seed
-        size, at = 1, 0
-        while at < size:
-            i = region[0, at]
-            at += 1
-            for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
-                j = a.adj_node[k]
-                if q.inside[j]:
-                    q.inside[j] = False
-                    region[0, size] = j
-                    size += 1
-        total, forbidden = s.total[0], s.forbidden[0]
-        for at in range(size):
-            i = region[0, at]
-            region[1, at] = s.labels[i]
-            relabel(a, s, i, other[i])
-        if is_gain(s.forbidden[0], s.total[0] - total, forbidden, q.margin[0]):
-            for at in range(size):
-                adopt(a, s, q, region[0, at], region[1, at])
-        else:
-            for at in range(size):
-                relabel(a, s, region[0, at], region[1, at])
-            s.total[0] = total
+        if q.inside[q.changed[n]]:
+            size = connected_region(a, q.changed[n], q.inside, region[0], False)
+            if take_region(a, s, other, region, size, q.margin[0]):
+                for at in range(size):
+                    adopt(a, s, q, region[0, at], region[1, at])
     flush(a, s, q)

@@ -9,23 +9,44 @@ or too far above.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain, row
 from policrf.types import FloatArray, IntArray
 
-DEPTH = 16  # nodes a label spreads over at most before it must have gained
+DEPTH = 16  # the most nodes that a label spreads over before it must have gained
 
 
-@kernel
-def growth_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> int:
+class Patch(NamedTuple):
+    """The nodes that a label has spread over, and those that it may spread to next. Mutable."""
+
+    nodes: IntArray  # [DEPTH]
+    old: IntArray  # [DEPTH]; the label of each before
+    frontier: IntArray  # [N]; scratch space: nodes next to the patch
+    prices: FloatArray  # [N]; what the label costs a node of the frontier
+    costs: FloatArray  # [L]; scratch space
+
+
+def new_patch(a: Arrays) -> Patch:
+    """An empty patch."""
+    n_nodes, n_labels = a.unary.shape
+    return Patch(
+        nodes=np.empty(DEPTH, np.int64),
+        old=np.empty(DEPTH, np.int64),
+        frontier=np.empty(n_nodes, np.int64),
+        prices=np.empty(n_nodes),
+        costs=np.empty(n_labels),
+    )
+
+
+@leaf
+def growth_moves(a: Arrays, s: State, q: LocalSearch, p: Patch, start: int, stop: int) -> int:
     """Try the labels next to the touched nodes start … stop − 1; returns the moves made."""
-    patch, old = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
-    frontier, prices = np.empty(len(a.unary), np.int64), np.empty(len(a.unary))
-    costs = np.empty(a.unary.shape[1])
     moves = 0
     for i in range(start, stop):
         if not q.touched[i]:
@@ -39,9 +60,9 @@ def growth_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> 
                 continue
             row(a, s, q, i)
             if q.costs[i, label] - q.costs[i, s.labels[i]] < limit:
-                size = spread(a, s, q, i, label, limit, patch, old, frontier, prices, costs)
+                size = spread(a, s, q, p, i, label, limit)
                 for at in range(size):
-                    adopt(a, s, q, patch[at], old[at])
+                    adopt(a, s, q, p.nodes[at], p.old[at])
                 flush(a, s, q)
                 moves += size > 0
     return moves
@@ -57,23 +78,21 @@ def seen_before(a: Arrays, s: State, i: int, k: int, label: int) -> bool:
 
 
 @inner
-def spread(
-    a: Arrays, s: State, q: LocalSearch, i: int, label: int, limit: float, patch: IntArray,
-    old: IntArray, frontier: IntArray, prices: FloatArray, costs: FloatArray,
-) -> int:  # fmt: skip
-    """Let the label spread; the size of the patch (in `patch`, with `old` labels) if that gains.
+def spread(a: Arrays, s: State, q: LocalSearch, p: Patch, i: int, label: int, limit: float) -> int:
+    """Let the label spread from node i; the size of the patch if that gains.
 
-    Otherwise the state is as it was, and 0 is returned. The other arrays are scratch space.
+    Otherwise the state does not change, and 0 is returned.
     """
+    frontier, prices, costs = p.frontier, p.prices, p.costs
     s.total[0] = 0.0
     forbidden = s.forbidden[0]
     size, waiting, found = 0, 0, False
     while True:
-        patch[size], old[size] = i, s.labels[i]
+        p.nodes[size], p.old[size] = i, s.labels[i]
         relabel(a, s, i, label)
         size += 1
         found = is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0])
-        if found or size == len(patch) or not s.total[0] < limit:
+        if found or size == len(p.nodes) or not s.total[0] < limit:
             break
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
@@ -99,5 +118,5 @@ def spread(
     if found:
         return size
     for at in range(size - 1, -1, -1):
-        relabel(a, s, patch[at], old[at])
+        relabel(a, s, p.nodes[at], p.old[at])
     return 0

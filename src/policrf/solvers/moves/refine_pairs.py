@@ -44,14 +44,20 @@ def pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> in
             relabel(a, s, i, first)
             relabel(a, s, j, second)
             if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
-                adopt(a, s, q, i, y)
-                adopt(a, s, q, j, z)
-                flush(a, s, q)
+                adopt_pair(a, s, q, i, y, j, z)
                 moves += 1
                 break
             relabel(a, s, i, y)
             relabel(a, s, j, z)
     return moves
+
+
+@inner
+def adopt_pair(a: Arrays, s: State, q: LocalSearch, i: int, y: int, j: int, z: int) -> None:
+    """Nodes i and j were relabeled from y and z: note both."""
+    adopt(a, s, q, i, y)
+    adopt(a, s, q, j, z)
+    flush(a, s, q)
 
 
 @inner
@@ -122,9 +128,7 @@ def table_pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int)
                 if answer != z:
                     relabel(a, s, j, answer)
                     if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
-                        adopt(a, s, q, i, y)
-                        adopt(a, s, q, j, z)
-                        flush(a, s, q)
+                        adopt_pair(a, s, q, i, y, j, z)
                         moves += 1
                         break
                     relabel(a, s, j, z)

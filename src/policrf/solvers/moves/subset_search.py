@@ -42,20 +42,35 @@ class Subsets(NamedTuple):
     barred: BoolArray  # [N]; roots of this sweep that are done
     reach: FloatArray  # [N]; what nodes near a root can win back, each
     forbidden: IntArray  # [1]; infinite terms outside the trial
+    graph_ptr: IntArray  # [N + 1]; the neighbours of node i are entries graph_ptr[i] … of
+    graph: IntArray
+    scratch: FloatArray  # [N]
 
 
-def new_subsets(a: Arrays, size: int, graph_ptr: IntArray) -> Subsets:
+def new_subsets(a: Arrays, size: int) -> Subsets:
     """An empty stack for sets of up to `size` nodes."""
     n_nodes, n_labels = a.unary.shape
+    graph_ptr, graph = subset_graph(a)
     width = size * int(np.diff(graph_ptr).max(initial=0)) + 1
-    integers = [np.zeros(size, np.int64) for _ in range(5)]
-    node, own, label, next_child, n_children = integers
     return Subsets(
-        np.full(1, -1, np.int64), np.zeros(1, np.int64), node, own, label, np.zeros(size),
-        np.zeros((size, n_labels)), next_child, n_children, np.zeros((size, width), np.int64),
-        np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.bool_), np.zeros(n_nodes),
-        np.zeros(1, np.int64),
-    )  # fmt: skip
+        depth=np.full(1, -1, np.int64),
+        root=np.zeros(1, np.int64),
+        node=np.zeros(size, np.int64),
+        own=np.zeros(size, np.int64),
+        label=np.zeros(size, np.int64),
+        before=np.zeros(size),
+        rows=np.zeros((size, n_labels)),
+        next_child=np.zeros(size, np.int64),
+        n_children=np.zeros(size, np.int64),
+        children=np.zeros((size, width), np.int64),
+        seen=np.zeros(n_nodes, np.int64),
+        barred=np.zeros(n_nodes, np.bool_),
+        reach=np.zeros(n_nodes),
+        forbidden=np.zeros(1, np.int64),
+        graph_ptr=graph_ptr,
+        graph=graph,
+        scratch=np.zeros(n_nodes),
+    )
 
 
 def subset_graph(a: Arrays) -> tuple[IntArray, IntArray]:
@@ -74,12 +89,9 @@ def subset_graph(a: Arrays) -> tuple[IntArray, IntArray]:
 
 
 @leaf
-def update_reach(
-    a: Arrays, s: State, graph_ptr: IntArray, graph: IntArray, size: int, own: FloatArray,
-    reach: FloatArray,
-) -> None:  # fmt: skip
+def update_reach(a: Arrays, s: State, t: Subsets, size: int) -> None:
     """Bound what a node can gain from `size` − 1 others having changed, then spread the largest."""
-    n_nodes = len(a.unary)
+    n_nodes, own, reach = len(a.unary), t.scratch, t.reach
     for i in range(n_nodes):
         strongest, own[i] = 0.0, 0.0
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
@@ -97,14 +109,14 @@ def update_reach(
     for _ in range(size - 1):
         for i in range(n_nodes):
             reach[i] = own[i]
-            for k in range(graph_ptr[i], graph_ptr[i + 1]):
-                reach[i] = max(reach[i], own[graph[k]])
+            for k in range(t.graph_ptr[i], t.graph_ptr[i + 1]):
+                reach[i] = max(reach[i], own[t.graph[k]])
         for i in range(n_nodes):
             own[i] = reach[i]
 
 
 @inner
-def enter(a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: IntArray) -> None:
+def enter(a: Arrays, s: State, t: Subsets, i: int) -> None:
     """Push node i: its children are those left to its parent, and its own new neighbours."""
     d = t.depth[0] + 1
     t.depth[0] = d
@@ -119,8 +131,8 @@ def enter(a: Arrays, s: State, t: Subsets, i: int, graph_ptr: IntArray, graph: I
     else:
         t.root[0] = i
         t.seen[i] = 1
-    for k in range(graph_ptr[i], graph_ptr[i + 1]):
-        j = graph[k]
+    for k in range(t.graph_ptr[i], t.graph_ptr[i + 1]):
+        j = t.graph[k]
         if t.seen[j] == 0 and not t.barred[j]:
             t.seen[j] = d + 1
             t.children[d, count] = j
@@ -165,9 +177,8 @@ def next_label(a: Arrays, s: State, t: Subsets, size: int, margin: float) -> boo
 
 @inner
 def explore(
-    a: Arrays, s: State, t: Subsets, size: int, graph_ptr: IntArray, graph: IntArray,
-    margin: float, costs: FloatArray, steps: int,
-) -> int:  # fmt: skip
+    a: Arrays, s: State, t: Subsets, size: int, margin: float, costs: FloatArray, steps: int
+) -> int:
     """Go on for up to `steps`, or until a set lowers the energy; returns the steps left.
 
     That set is on the stack, its last node on level `size` − 1, where the label is −1 otherwise.
@@ -183,7 +194,7 @@ def explore(
         i = t.children[d, t.next_child[d]]
         t.next_child[d] += 1
         if d < size - 2:
-            enter(a, s, t, i, graph_ptr, graph)
+            enter(a, s, t, i)
             continue
         label_costs(a, s, i, costs)
         own, best, least = s.labels[i], -1, np.inf

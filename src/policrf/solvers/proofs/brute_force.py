@@ -14,7 +14,15 @@ import numpy as np
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, assign, energy_terms, load_labels, new_state, unassign
+from policrf.crf.energy import (
+    N_TERMS,
+    State,
+    assign,
+    energy_terms,
+    load_labels,
+    new_state,
+    unassign,
+)
 from policrf.errors import CustomPotentialFailed, TooLarge
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
@@ -101,7 +109,7 @@ def _power(count: int) -> str:
 @kernel
 def visit(a: Arrays, s: State, o: Odometer, best: FloatArray, labels: IntArray, limit: int) -> int:
     """Visit up to `limit` labelings from the state's on; `best` is (lowest, largest |total|)."""
-    terms = np.empty(6)
+    terms = np.empty(N_TERMS)
     free = len(o.nodes)
     for step in range(limit):
         best[1] = max(best[1], abs(s.total[0]))
@@ -109,7 +117,7 @@ def visit(a: Arrays, s: State, o: Odometer, best: FloatArray, labels: IntArray, 
             # Close to the best: decided by the energy itself, not by the running sum.
             energy_terms(a, s.labels, terms)
             energy = 0.0
-            for t in range(6):
+            for t in range(N_TERMS):
                 energy += terms[t]
             if energy < best[0]:
                 best[0] = energy

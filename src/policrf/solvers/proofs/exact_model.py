@@ -14,11 +14,12 @@ forbidden combination is a variable that does not exist. Only x, z and v are int
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.proofs.milp import Milp, MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray
 
@@ -54,15 +55,12 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
         np.ones(free.sum()), np.ones(free.sum()), counts[free], columns[node, label]
     )
     builder.constant += float(a.unary[~free, fixed[~free]].sum())
-    _add_potts(a, alive, fixed, columns, builder)
+    program = _Program(a=a, alive=alive, fixed=fixed, columns=columns, builder=builder)
+    _add_potts(program)
+    add = {AGREE: _add_agreement, SUPPORT: _add_support, TABLE: _add_table}
     for c in range(len(a.clique_kind)):
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
-        if a.clique_kind[c] == AGREE:
-            _add_agreement(a, c, members, alive, fixed, columns, builder)
-        elif a.clique_kind[c] == SUPPORT:
-            _add_support(a, c, members, alive, fixed, columns, builder)
-        else:
-            _add_table(a, c, members, alive, fixed, columns, builder)
+        add[int(a.clique_kind[c])](program, c, members)
     milp = builder.finish()
     # Each node pays for its cheapest label whatever happens: what is left is small numbers.
     cost = np.where(columns[free] >= 0, milp.cost[columns[free]], np.inf)
@@ -71,9 +69,18 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
     return ExactModel(milp._replace(constant=milp.constant + float(least.sum())), columns, fixed)
 
 
-def _add_potts(
-    a: Arrays, alive: BoolArray, fixed: IntArray, columns: IntArray, builder: MilpBuilder
-) -> None:
+class _Program(NamedTuple):
+    """A program in the making."""
+
+    a: Arrays
+    alive: BoolArray  # [N, L]
+    fixed: IntArray  # [N]
+    columns: IntArray  # [N, L]
+    builder: MilpBuilder
+
+
+def _add_potts(program: _Program) -> None:
+    a, alive, fixed, columns, builder = program
     first, second, weight = a.edges[:, 0], a.edges[:, 1], a.edge_weights
     first_fixed, second_fixed = fixed[first] >= 0, fixed[second] >= 0
     both = first_fixed & second_fixed
@@ -108,22 +115,18 @@ def _add_potts(
     builder.add_rows(-1.0, np.inf, (s[edge], x_i, x_j), (1.0, -1.0, -1.0))
 
 
-def _counted(
-    label: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray
-) -> tuple[int, int, IntArray]:
-    """Members sure to have the label, members sure not to, and the columns of the others."""
-    sure = int((fixed[members] == label).sum())
-    x = columns[members, label]
+def _counted(program: _Program, c: int, members: IntArray) -> tuple[int, int, IntArray]:
+    """Members sure to have the clique's label, sure not to, and the columns of the others."""
+    label = int(program.a.clique_label[c])
+    sure = int((program.fixed[members] == label).sum())
+    x = program.columns[members, label]
     x = x[x >= 0]
     return sure, len(members) - sure - len(x), x
 
 
-def _add_agreement(
-    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
-    builder: MilpBuilder,
-) -> None:  # fmt: skip
-    weight = float(a.clique_weight[c])
-    sure, never, x = _counted(int(a.clique_label[c]), members, alive, fixed, columns)
+def _add_agreement(program: _Program, c: int, members: IntArray) -> None:
+    weight, builder = float(program.a.clique_weight[c]), program.builder
+    sure, never, x = _counted(program, c, members)
     if weight == 0.0:
         return
     if sure + len(x) <= never:  # matches are the minority whatever happens
@@ -145,13 +148,10 @@ def _add_agreement(
         builder.add_rows(0.0, np.inf, (u, x, z), (1.0, 1.0, -1.0))
 
 
-def _add_support(
-    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
-    builder: MilpBuilder,
-) -> None:  # fmt: skip
-    penalty = float(a.clique_weight[c])
-    sure, _, x = _counted(int(a.clique_label[c]), members, alive, fixed, columns)
-    need = int(a.clique_count[c]) - sure
+def _add_support(program: _Program, c: int, members: IntArray) -> None:
+    penalty, builder = float(program.a.clique_weight[c]), program.builder
+    sure, _, x = _counted(program, c, members)
+    need = int(program.a.clique_count[c]) - sure
     if need <= 0 or penalty == 0.0:
         return
     if need > len(x):
@@ -177,10 +177,8 @@ def _add_support(
     )  # fmt: skip
 
 
-def _add_table(
-    a: Arrays, c: int, members: IntArray, alive: BoolArray, fixed: IntArray, columns: IntArray,
-    builder: MilpBuilder,
-) -> None:  # fmt: skip
+def _add_table(program: _Program, c: int, members: IntArray) -> None:
+    a, alive, fixed, columns, builder = program
     shape = tuple(a.cardinalities[members].tolist())
     table = a.data[a.data_ptr[c] : a.data_ptr[c + 1]].reshape(shape)
     labels = [np.flatnonzero(alive[i, :size]) for i, size in zip(members, shape, strict=True)]

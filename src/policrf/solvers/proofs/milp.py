@@ -111,5 +111,14 @@ class MilpBuilder:
         row_ptr = np.zeros(len(lower) + 1, np.int64)
         np.cumsum(sizes, out=row_ptr[1:])
         return Milp(
-            self.constant, cost, ceiling, integer, start, lower, upper, row_ptr, column, value
+            constant=self.constant,
+            cost=cost,
+            ceiling=ceiling,
+            integer=integer,
+            start=start,
+            lower=lower,
+            upper=upper,
+            row_ptr=row_ptr,
+            row_column=column,
+            row_value=value,
         )

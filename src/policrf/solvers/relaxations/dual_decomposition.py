@@ -21,8 +21,7 @@ from policrf.solvers.messages.message_state import (
     real_labels,
     slices,
 )
-from policrf.solvers.moves.icm import SLICE as ICM_SLICE
-from policrf.solvers.moves.icm import descend
+from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
@@ -142,7 +141,7 @@ class Parts:
         )  # fmt: skip
 
     def offer_rounded(self, polish: bool) -> None:
-        """Offer the labels with most votes, lately and now, as they are or after ICM.
+        """Offer the labels with most votes, lately and now, and what ICM makes of them.
 
         A third labeling gives boxes whose quota is met in their own copy the members they have
         there: the copies of the single members would outvote them.
@@ -169,12 +168,7 @@ class Parts:
 
 def local_minimum(run: Run, labels: IntArray) -> IntArray:
     """ICM from `labels`, as far as the time allows."""
-    arrays = run.crf.arrays
-    state = new_state(arrays)
-    load_labels(arrays, state, labels)
-    queue = np.arange(len(labels), dtype=np.int64)
-    queued = np.ones(len(labels), np.bool_)
-    cursor = np.array([0, len(labels)], np.int64)
-    while cursor[1] > 0 and not run.expired():
-        descend(arrays, state, queue, queued, cursor, ICM_SLICE)
+    state = new_state(run.crf.arrays)
+    load_labels(run.crf.arrays, state, labels)
+    relabel_single_nodes(run, state, np.arange(len(labels)))
     return state.labels

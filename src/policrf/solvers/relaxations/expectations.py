@@ -36,11 +36,11 @@ def new_counts(g: FactorGraph) -> Counts:
     size, n_cliques = len(g.clique_nodes), len(g.clique_kind)
     largest = int(np.diff(g.clique_ptr).max(initial=0))
     return Counts(
-        np.zeros(size + n_cliques),
-        np.zeros((n_cliques, 2), np.int64),
-        np.zeros(size),
-        np.zeros(largest + 2),
-        np.zeros(largest, np.int64),
+        pmf=np.zeros(size + n_cliques),
+        window=np.zeros((n_cliques, 2), np.int64),
+        inside=np.zeros(size),
+        scratch=np.zeros(largest + 2),
+        odometer=np.zeros(largest, np.int64),
     )
 
 
@@ -64,24 +64,29 @@ def expected_costs(
     g: FactorGraph, q: FloatArray, counts: Counts, i: int, costs: FloatArray
 ) -> None:
     """The expected energy of every label of node i, up to a constant, into `costs` [W]."""
-    width = g.unary.shape[1]
-    for x in range(width):
+    for x in range(len(costs)):
         costs[x] = g.unary[i, x]
-    for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
-        j = g.arc_node[k]
-        if g.arc_kind[k] == POTTS:
-            for x in range(width):
-                costs[x] -= g.arc_weight[k] * q[j, x]
-        else:
-            for x in range(g.sizes[i]):
-                for y in range(g.sizes[j]):
-                    costs[x] += q[j, y] * pair_cost(g, k, x, y)
+    add_expected_pairs(g, q, i, costs)
     for m in range(g.member_ptr[i], g.member_ptr[i + 1]):
         c, entry = g.member_clique[m], g.member_entry[m]
         if g.clique_kind[c] == TABLE:
             add_expected_table(g, q, c, entry, counts.odometer, costs)
         else:
             costs[g.clique_label[c]] += expected_rise(g, counts, c, entry)
+
+
+@leaf
+def add_expected_pairs(g: FactorGraph, q: FloatArray, i: int, costs: FloatArray) -> None:
+    """Add the expectation of the pairwise terms of node i; of Potts edges, less Σ_j w_ij."""
+    for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
+        j = g.arc_node[k]
+        if g.arc_kind[k] == POTTS:
+            for x in range(len(costs)):
+                costs[x] -= g.arc_weight[k] * q[j, x]
+        else:
+            for x in range(g.sizes[i]):
+                for y in range(g.sizes[j]):
+                    costs[x] += q[j, y] * pair_cost(g, k, x, y)
 
 
 @leaf

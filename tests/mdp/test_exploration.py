@@ -21,7 +21,7 @@ from policrf.mdp.exploration import (
     start_exploring,
 )
 from policrf.mdp.graph import build_graph
-from policrf.mdp.random import below, new_generator, uniform
+from policrf.random_numbers import below, new_generator, uniform
 from policrf.testing.exploration_scores import m1_scores, m2_scores, m3_scores
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import policrf as pc
-from policrf.mdp.random import below
+from policrf.random_numbers import below
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine
 from policrf.testing.exploration_scores import m1_scores, m2_scores, m3_scores

@@ -16,7 +16,7 @@ from tests.search.reference import (
 
 import policrf as pc
 from policrf.errors import InvalidLabeling, InvalidOption
-from policrf.mdp.random import new_generator
+from policrf.random_numbers import new_generator
 from policrf.policy.engine import Engine
 from policrf.search.search import SearchOptions, TreeSearch
 from policrf.search.select_action import halving_schedule

@@ -47,7 +47,7 @@ def address_of(group: Custom, function: Any) -> int:
     key = id(function)
     if key not in _callbacks:
         make = _compiled if isinstance(function, Dispatcher) else _python
-        callback, address = make(group.function_name, function)
+        callback, address = make(str(group.function_name), function)
         _callbacks[key] = (callback, address, function)
     return _callbacks[key][1]
 

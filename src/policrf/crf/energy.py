@@ -21,6 +21,7 @@ from policrf.crf.custom_call import call_custom
 from policrf.crf.potentials import (
     AGREE,
     COMPLETE,
+    CUSTOM,
     POTENTIALS,
     SUBSET,
     SUPPORT,
@@ -44,7 +45,7 @@ class State(NamedTuple):
     labels: IntArray  # [N]; −1 where unlabeled
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
-    value: FloatArray  # [C]; of cliques asked half-way: what they say of their labeled members
+    value: FloatArray  # [C]; of CUSTOM cliques: what they say of their labeled members
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
 
@@ -110,7 +111,7 @@ def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
 
 @kernel
 def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
-    """What a clique that is asked half-way says of its labeled members; 0 where none is."""
+    """What a CUSTOM clique says of its labeled members; 0 where none is, or it is not asked yet."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -126,10 +127,10 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         if members[m] >= 0:
             scratch[count] = members[m]
             count += 1
-    if count == 0:
-        return 0.0
     if count == len(members):
         return custom_energy(a, c, members)
+    if count == 0 or a.clique_partial[c] == COMPLETE:
+        return 0.0
     if a.clique_partial[c] == SUBSET:
         return custom_energy(a, c, scratch[:count])
     parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
@@ -193,12 +194,9 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        if a.clique_partial[c] != COMPLETE:
-            add_partial_costs(a, s, i, c, a.node_entry[k], out)
-            continue
-        if s.labeled[c] - (own >= 0) != size - 1:
-            continue
         kind = a.clique_kind[c]
+        if a.clique_partial[c] == COMPLETE and s.labeled[c] - (own >= 0) != size - 1:
+            continue
         if kind == AGREE or kind == SUPPORT:
             others = s.matches[c] - (own == a.clique_label[c])
             without = counting_energy(a, c, others)
@@ -207,7 +205,7 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
         elif kind == TABLE:
             add_table_costs(a, s.labels, i, c, a.node_entry[k], out)
         else:
-            add_custom_costs(a, s.labels, i, c, a.node_entry[k], out)
+            add_partial_costs(a, s, i, c, a.node_entry[k], out)
     for label in range(n_labels):
         out[label] += base
 
@@ -241,7 +239,7 @@ def add_custom_costs(
 
 @kernel
 def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
-    """Add what each label of node i changes in a clique that is asked half-way."""
+    """Add what each label of node i changes in a CUSTOM clique."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -260,7 +258,7 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
 def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones.
 
-    Cliques that are asked half-way are left out: `set_value` counts them.
+    CUSTOM cliques are left out: `set_value` counts them.
     """
     own = s.labels[i]
     total, forbidden = 0.0, 0
@@ -274,10 +272,8 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
             total += a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if a.clique_partial[c] == COMPLETE and s.labeled[c] == (
-            a.clique_ptr[c + 1] - a.clique_ptr[c]
-        ):
-            kind = a.clique_kind[c]
+        kind = a.clique_kind[c]
+        if kind != CUSTOM and s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
             if kind == AGREE or kind == SUPPORT:
                 value = counting_energy(a, c, s.matches[c])
             else:
@@ -300,12 +296,12 @@ def note_label(a: Arrays, s: State, i: int, label: int) -> None:
 
 
 @inner
-def ask_halfway(a: Arrays, s: State, i: int) -> tuple[float, int]:
-    """Ask the cliques of node i that are asked half-way, after its label has changed."""
+def ask_custom(a: Arrays, s: State, i: int) -> tuple[float, int]:
+    """Ask the CUSTOM cliques of node i, after its label has changed."""
     total, forbidden = 0.0, 0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if a.clique_partial[c] != COMPLETE:
+        if a.clique_kind[c] == CUSTOM:
             change, infinite = set_value(a, s, c)
             total += change
             forbidden += infinite
@@ -317,7 +313,7 @@ def assign(a: Arrays, s: State, i: int, label: int) -> float:
     """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
     note_label(a, s, i, label)
     total, forbidden = node_terms(a, s, i)
-    change, infinite = ask_halfway(a, s, i)
+    change, infinite = ask_custom(a, s, i)
     total += change
     forbidden += infinite
     s.total[0] += total
@@ -335,7 +331,7 @@ def unassign(a: Arrays, s: State, i: int) -> float:
         s.labeled[c] -= 1
         s.matches[c] -= a.clique_label[c] == label
     s.labels[i] = -1
-    change, infinite = ask_halfway(a, s, i)
+    change, infinite = ask_custom(a, s, i)
     total -= change
     forbidden -= infinite
     s.total[0] -= total
@@ -353,9 +349,42 @@ def relabel(a: Arrays, s: State, i: int, label: int) -> None:
         c = a.node_clique[k]
         s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
     new_total, new_forbidden = node_terms(a, s, i)
-    change, infinite = ask_halfway(a, s, i)
+    change, infinite = ask_custom(a, s, i)
     s.total[0] += new_total - total + change
     s.forbidden[0] += new_forbidden - forbidden + infinite
+
+
+@inner
+def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
+    """The change in energy of giving the labeled node i another label; all nodes are labeled.
+
+    +inf where a term becomes infinite, −inf where one stops being so and none becomes.
+    """
+    own = s.labels[i]
+    change = a.unary[i, label] - a.unary[i, own]
+    if np.isnan(change):
+        change = 0.0
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        y = s.labels[a.adj_node[k]]
+        change += a.adj_weight[k] * (int(y != label) - int(y != own))
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        kind = a.clique_kind[c]
+        if kind == AGREE or kind == SUPPORT:
+            wanted = a.clique_label[c]
+            if wanted == own or wanted == label:
+                others = s.matches[c] - int(own == wanted)
+                change += counting_energy(a, c, others + int(label == wanted)) - counting_energy(
+                    a, c, s.matches[c]
+                )
+        else:
+            old = s.value[c] if kind == CUSTOM else clique_energy(a, c, s.labels)
+            s.labels[i] = label
+            new = clique_energy(a, c, s.labels)
+            s.labels[i] = own
+            if new != old:
+                change += new - old
+    return change
 
 
 @leaf
@@ -375,7 +404,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
             s.forbidden[0] += forbidden
     # Once a clique, not once a member.
     for c in range(len(a.clique_kind)):
-        if a.clique_partial[c] != COMPLETE:
+        if a.clique_kind[c] == CUSTOM:
             change, infinite = set_value(a, s, c)
             s.total[0] += change
             s.forbidden[0] += infinite

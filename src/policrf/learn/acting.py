@@ -27,7 +27,6 @@ from policrf.mdp.exploration import (
     start_exploring,
 )
 from policrf.mdp.graph import Graph
-from policrf.mdp.random import Generator, new_generator
 from policrf.mdp.rewards import DIFFERENCE, SIGN, is_lowest
 from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
@@ -36,6 +35,7 @@ from policrf.policy.net import COST_MODE, Net
 from policrf.policy.network import INPUTS
 from policrf.policy.step import step
 from policrf.policy.work import Work
+from policrf.random_numbers import Generator, new_generator
 from policrf.types import FloatArray, IntArray
 
 SLICE = 2000  # steps a kernel call takes

@@ -24,8 +24,8 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State
 from policrf.crf.model import CRF
 from policrf.mdp.graph import Graph
-from policrf.mdp.random import Generator, below, uniform
 from policrf.mdp.tournament import Tournament, champion, new_tournament, rebuild, update
+from policrf.random_numbers import Generator, below, uniform
 from policrf.types import FloatArray, IntArray
 
 EXPLOIT, M1, M2, M3, RANDOM = 0, 1, 2, 3, 4

@@ -22,7 +22,6 @@ from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import Completion, complete
 from policrf.mdp.exploration import Explorer, new_explorer, start_exploring
 from policrf.mdp.graph import Graph, build_graph
-from policrf.mdp.random import new_generator
 from policrf.mdp.state import default_labels
 from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
@@ -33,6 +32,7 @@ from policrf.policy.network import Weights
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
 from policrf.policy.work import TRACKING, Work, new_work
+from policrf.random_numbers import new_generator
 from policrf.types import FloatArray, IntArray
 
 SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds

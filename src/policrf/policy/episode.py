@@ -12,13 +12,13 @@ from policrf.crf.energy import State, label_costs
 from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import EXPLOIT, Explorer, draw_set, explore, note_labeled
 from policrf.mdp.graph import Graph
-from policrf.mdp.random import Generator
 from policrf.mdp.rewards import label_rewards
 from policrf.mdp.tournament import champion
 from policrf.policy.net import Net
 from policrf.policy.scoring import score_node
 from policrf.policy.step import step
 from policrf.policy.work import Work
+from policrf.random_numbers import Generator
 from policrf.types import FloatArray, IntArray
 
 

@@ -13,10 +13,10 @@ from policrf.crf.instance import Instance
 from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import complete, new_completion
 from policrf.mdp.exploration import new_explorer, start_exploring
-from policrf.mdp.random import new_generator, uniform
 from policrf.mdp.rewards import reward_column
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
+from policrf.random_numbers import new_generator, uniform
 from policrf.search import simulate
 from policrf.search.select_action import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS, halving_schedule
 from policrf.search.tree import Tree, new_tree, start_tree

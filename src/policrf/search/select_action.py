@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner
-from policrf.mdp.random import Generator, below, uniform
 from policrf.mdp.rewards import SIGN
+from policrf.random_numbers import Generator, below, uniform
 from policrf.search.tree import HIGH, LOW, Tree, mean_value, scaled
 from policrf.search.walk import (
     ENCOURAGED,

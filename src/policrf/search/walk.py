@@ -18,11 +18,11 @@ from policrf.crf.energy import State, assign, label_costs, unassign
 from policrf.mdp.completion import Completion, completed_change, set_completed
 from policrf.mdp.exploration import Explorer, note_labeled, note_unlabeled
 from policrf.mdp.graph import Graph
-from policrf.mdp.random import Generator
 from policrf.mdp.rewards import DIFFERENCE, SIGN, is_lowest
 from policrf.policy.net import Net
 from policrf.policy.step import step, undo
 from policrf.policy.work import Work
+from policrf.random_numbers import Generator
 from policrf.search.tree import LABEL, NODE, Tree
 from policrf.types import FloatArray, IntArray
 

@@ -31,6 +31,7 @@ SOLVERS = Registry(
             ("cuts", "alpha_expansion", "alpha_expansion"),
             ("messages", "belief_propagation", "belief_propagation"),
             ("messages", "tree_reweighted", "tree_reweighted"),
+            ("moves", "annealing", "annealing"),
             ("moves", "highest_confidence_first", "highest_confidence_first"),
             ("moves", "icm", "icm"),
             ("moves", "lazy_flipper", "lazy_flipper"),

@@ -14,6 +14,8 @@ from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, label_costs, new_state
+from policrf.crf.potentials import COMPLETE
+from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order_heap, pop_first
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
@@ -25,7 +27,7 @@ def highest_confidence_first(run: Run) -> None:
     """Label one node after the other, the one with the largest margin between two labels first.
 
     Among equal margins the lowest node is first. A node with a single allowed label has an infinite
-    margin. `Solution.order` is the order.
+    margin. `Solution.order` is the order. Single relabels (ICM) end it in a local minimum.
     """
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     state, heap = new_state(arrays), new_heap(n_nodes)
@@ -45,6 +47,8 @@ def highest_confidence_first(run: Run) -> None:
         run.offer(np.where(state.labels >= 0, state.labels, run.start_labels()))
         return
     run.order = order
+    run.offer(state.labels)
+    run.info["converged"] = relabel_single_nodes(run, state, np.arange(n_nodes))
     run.offer(state.labels)
 
 
@@ -97,7 +101,10 @@ def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, stop: 
             rescore(a, s, h, a.adj_node[k], costs)
         for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
             c = a.node_clique[k]
-            if s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
+            # A clique speaks when one member is left, or at every step if it is asked half-way.
+            if a.clique_partial[c] != COMPLETE or (
+                s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
+            ):
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                     if s.labels[a.clique_nodes[m]] < 0:
                         rescore(a, s, h, a.clique_nodes[m], costs)

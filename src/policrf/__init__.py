@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from policrf._version import __version__ as __version__
-from policrf.mdp.registration import announce as _announce
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance as Instance
@@ -51,8 +50,6 @@ _PUBLIC = {
     "solve": "policrf.solvers",
     "write_uai": "policrf.crf.io.uai",
 }
-
-_announce()
 
 __all__ = sorted([*_PUBLIC, "__version__"])
 

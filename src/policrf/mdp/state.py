@@ -16,8 +16,7 @@ from policrf.crf.energy import new_state, unassign
 from policrf.crf.model import CRF
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import completed_energy, new_completion, set_completed
-from policrf.mdp.rewards import load_reward
-from policrf.mdp.step_rewards import apply_reward, new_label_values, take
+from policrf.mdp.step_rewards import new_report, take
 from policrf.types import IntArray
 
 
@@ -68,9 +67,8 @@ class Episode:
         self.order: list[int] = []
         self._totals: list[tuple[float, int]] = []
         self._allowed = allowed_labels(crf)
-        self._rewards = {name: load_reward(name, ties=ties) for name in rewards}
-        self._changes = max((reward.changes for reward in self._rewards.values()), default=0)
-        self._values = new_label_values(crf.n_labels)
+        self._rewards = tuple(rewards)
+        self._report = new_report(self._rewards, ties, crf.n_labels)
 
     @property
     def labels(self) -> IntArray:
@@ -103,16 +101,10 @@ class Episode:
         self._check(node, label)
         self._totals.append((float(self.state.total[0]), int(self.state.forbidden[0])))
         self.order.append(int(node))
-        take(
-            self.crf.arrays, self.state, self.completion, int(node), int(label), self._changes,
-            self._values,
-        )  # fmt: skip
-        earned = {}
-        for name, reward in self._rewards.items():
-            apply_reward(reward, self._values)
-            earned[name] = float(self._values.rewards[label])
+        arrays, report = self.crf.arrays, self._report
+        take(arrays, self.state, self.completion, int(node), int(label), report)
         raise_if_failed()
-        return earned
+        return dict(zip(self._rewards, report.earned.tolist(), strict=True))
 
     def undo(self) -> None:
         """Take the last step back; the energy is restored to the last bit."""

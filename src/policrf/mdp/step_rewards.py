@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, label_costs
 from policrf.mdp.completion import Completion, completed_change, set_completed
@@ -19,10 +20,11 @@ from policrf.mdp.rewards import (
     OWN_CHANGE,
     RewardCall,
     difference,
+    load_reward,
     shaped,
     sign,
 )
-from policrf.types import Float32Array, FloatArray
+from policrf.types import Float32Array, FloatArray, IntArray
 
 
 class LabelValues(NamedTuple):
@@ -33,9 +35,33 @@ class LabelValues(NamedTuple):
     rewards: FloatArray  # [L]
 
 
+class Report(NamedTuple):
+    """What an episode reports of each step: K rewards at once. Mutable."""
+
+    codes: IntArray  # [K]; `RewardCall.code`
+    addresses: IntArray  # [K]
+    ties: bool
+    changes: int  # the most that any of them asks for
+    values: LabelValues  # scratch space
+    earned: FloatArray  # [K]
+
+
 def new_label_values(n_labels: int) -> LabelValues:
     """All zero."""
     return LabelValues(np.zeros(n_labels), np.zeros(n_labels), np.zeros(n_labels))
+
+
+def new_report(rewards: Sequence[str], ties: bool, n_labels: int) -> Report:
+    """For the rewards of these names."""
+    calls = [load_reward(name, ties=ties) for name in rewards]
+    return Report(
+        codes=np.array([call.code for call in calls], np.int64),
+        addresses=np.array([call.address for call in calls], np.int64),
+        ties=bool(ties),
+        changes=max((call.changes for call in calls), default=NO_CHANGES),
+        values=new_label_values(n_labels),
+        earned=np.zeros(len(calls)),
+    )
 
 
 @leaf
@@ -55,21 +81,20 @@ def find_changes(
             out[label] = completed_change(a, s, z, i, label)
 
 
-@leaf
-def apply_reward(reward: RewardCall, v: LabelValues) -> None:
+@inlined
+def apply_reward(code: int, address: int, ties: bool, v: LabelValues) -> None:
     """The rewards of all labels from their costs and changes."""
-    if reward.code == CALL_DIFFERENCE:
-        difference(v.costs, v.changes, reward.ties, v.rewards)
-    elif reward.code == CALL_SIGN:
-        sign(v.costs, v.changes, reward.ties, v.rewards)
-    elif reward.code == CALL_SHAPED:
-        shaped(v.costs, v.changes, reward.ties, v.rewards)
+    if code == CALL_DIFFERENCE:
+        difference(v.costs, v.changes, ties, v.rewards)
+    elif code == CALL_SIGN:
+        sign(v.costs, v.changes, ties, v.rewards)
+    elif code == CALL_SHAPED:
+        shaped(v.costs, v.changes, ties, v.rewards)
     else:
-        count, ties = len(v.costs), int(reward.ties)
-        call_reward(reward.address, v.costs, v.changes, count, ties, v.rewards)  # type: ignore[call-arg]
+        call_reward(address, v.costs, v.changes, len(v.costs), int(ties), v.rewards)  # type: ignore[call-arg]
 
 
-@leaf
+@inlined
 def rewards_of(
     a: Arrays, s: State, z: Completion, i: int, wanted: int, reward: RewardCall, v: LabelValues
 ) -> None:
@@ -78,10 +103,10 @@ def rewards_of(
         label_costs(a, s, i, v.costs)
     if reward.changes != NO_CHANGES:
         find_changes(a, s, z, i, wanted, reward.changes, v.changes)
-    apply_reward(reward, v)
+    apply_reward(reward.code, reward.address, reward.ties, v)
 
 
-@leaf
+@inlined
 def finite_rewards_of(
     a: Arrays, s: State, z: Completion, i: int, reward: RewardCall, v: LabelValues,
     out: Float32Array,
@@ -95,12 +120,13 @@ def finite_rewards_of(
 
 
 @leaf
-def take(
-    a: Arrays, s: State, z: Completion, i: int, label: int, changes: int, v: LabelValues
-) -> None:
-    """Label node i, after noting what rewards need to know: costs, and the changes asked for."""
-    label_costs(a, s, i, v.costs)
-    if changes != NO_CHANGES:
-        find_changes(a, s, z, i, label, changes, v.changes)
+def take(a: Arrays, s: State, z: Completion, i: int, label: int, r: Report) -> None:
+    """Label node i, and report what it earns by each of several rewards."""
+    label_costs(a, s, i, r.values.costs)
+    if r.changes != NO_CHANGES:
+        find_changes(a, s, z, i, label, r.changes, r.values.changes)
+    for k in range(len(r.earned)):
+        apply_reward(r.codes[k], r.addresses[k], r.ties, r.values)
+        r.earned[k] = r.values.rewards[label]
     assign(a, s, i, label)
     set_completed(a, z, i, label)

@@ -21,6 +21,7 @@ from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner
 from policrf.learn.dqn_options import DQN
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.network import Spec
 from policrf.scenes import make_scene
@@ -37,6 +38,7 @@ class Config:
 
 def measure(kind: str, config: Config, corpus: Corpus) -> tuple[str, float, float, float]:
     spec = Spec(corpus.n_labels, corpus.features.shape[1], kind=kind)
+    reward = load_reward("sign")
     learner = DQNLearner(DQN(batch=config.batch, episodes=8), spec, corpus)
     with ThreadPoolExecutor(config.threads) as pool:
         learner.begin(pool)
@@ -44,7 +46,12 @@ def measure(kind: str, config: Config, corpus: Corpus) -> tuple[str, float, floa
 
         def episode(k: int) -> float:
             start = time.thread_time()
-            play(Engine(policy, corpus.instances[k % len(corpus)]), epsilon=0.7, seed=k, reward=1)
+            play(
+                Engine(policy, corpus.instances[k % len(corpus)]),
+                epsilon=0.7,
+                seed=k,
+                reward=reward,
+            )
             return time.thread_time() - start
 
         episode(0)

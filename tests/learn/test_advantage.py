@@ -11,14 +11,14 @@ from policrf.learn.acting import play
 from policrf.learn.advantage import Scale, rollout_advantages
 from policrf.learn.dqn_options import DQN
 from policrf.learn.train import train_dqn
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 
 
 def test_advantages_are_differences_of_final_energies() -> None:
     instance = pc.make_scene(30, "B", seed=3)
     policy = pc.Policy.untrained(n_labels=21, n_features=85)
-    trail = play(Engine(policy, instance), epsilon=0.5, seed=1, reward=reward_column("sign"))
+    trail = play(Engine(policy, instance), epsilon=0.5, seed=1, reward=load_reward("sign"))
     steps = np.array([4, 17])
     found = rollout_advantages(Engine(policy, instance), trail, steps, 3)
     assert found.shape == (2, 21)
@@ -41,7 +41,7 @@ def test_advantages_are_differences_of_final_energies() -> None:
 def test_the_greedy_action_has_no_advantage() -> None:
     instance = pc.make_scene(30, "B", seed=3)
     policy = pc.Policy.untrained(n_labels=21, n_features=85)
-    trail = play(Engine(policy, instance), epsilon=1.0, seed=1, reward=reward_column("sign"))
+    trail = play(Engine(policy, instance), epsilon=1.0, seed=1, reward=load_reward("sign"))
     steps = np.arange(5)
     found = rollout_advantages(Engine(policy, instance), trail, steps, 2)
     np.testing.assert_allclose(found[steps, trail.labels[:5]], 0.0, atol=1e-4)

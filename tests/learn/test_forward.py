@@ -9,7 +9,7 @@ from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import CostView, parameters, scores
 from policrf.learn.replay import states_before
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
@@ -37,7 +37,7 @@ def test_scores_are_those_of_the_engine(kind, rounds):
     theta, features = parameters(policy.weights), torch.from_numpy(corpus.features)
     for k, scene in enumerate(SCENES):
         engine = Engine(policy, scene)
-        trail = play(engine, epsilon=0.5, seed=k, reward=1)
+        trail = play(engine, epsilon=0.5, seed=k, reward=load_reward("sign"))
         wanted = np.arange(0, scene.crf.n_nodes, 5)
         states = states_before(trail.nodes, trail.labels, wanted, corpus.largest)
         chosen = np.full(len(wanted), k)
@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_engine(kind, rounds):
 def test_every_labels_reward_is_what_taking_it_earns(reward):
     scene = SCENES[0]
     trail = play(
-        Engine(random_policy("paper", 2), scene), epsilon=0.3, seed=1, reward=reward_column(reward)
+        Engine(random_policy("paper", 2), scene), epsilon=0.3, seed=1, reward=load_reward(reward)
     )
     episode = Episode(scene.crf)
     for t, (node, taken) in enumerate(zip(trail.nodes, trail.labels, strict=True)):

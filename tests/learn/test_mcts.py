@@ -12,7 +12,7 @@ from policrf.learn.corpus import Corpus
 from policrf.learn.mcts import MCTS, MCTSLearner, train_mcts
 from policrf.learn.tree_targets import advantages, hindsight_targets, rows_of, visit_targets
 from policrf.learn.validate import validate
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec
 from policrf.testing.batch import make_batch
 from policrf.testing.network import PolicyNetwork, mask_scores
@@ -89,7 +89,7 @@ def test_values_are_completed_by_the_known_rewards(reward):
     one.begin(Pool())
     steps = one.replay.sample(4, one.generator)
     rows = rows_of(one.corpus, steps, 10**6, one.generator)
-    found = advantages(one.corpus, rows, steps, reward_column(reward), False, False)
+    found = advantages(one.corpus, rows, steps, load_reward(reward), False)
     assert found.shape == (len(rows.node), one.corpus.n_labels)
     for b in range(4):
         crf = SCENES[steps.instances[b]].crf

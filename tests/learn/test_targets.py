@@ -5,6 +5,7 @@ import policrf as pc
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.targets import BestKnown, following_states, steps_of
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 
@@ -14,7 +15,9 @@ SCENE = pc.make_scene(30, "A", seed=3)
 def trail(best_views=False, kind="paper"):
     policy = Policy.untrained(n_labels=21, n_features=85, kind=kind, width=4)
     engine = Engine(policy, SCENE)
-    return play(engine, epsilon=0.4, seed=5, reward=0, best_views=best_views)
+    return play(
+        engine, epsilon=0.4, seed=5, reward=load_reward("difference"), best_views=best_views
+    )
 
 
 def test_returns_to_the_end_of_the_energy_difference_are_minus_the_rest_of_the_energy():

@@ -33,7 +33,7 @@ from policrf.learn.targets import (
     n_values,
     steps_of,
 )
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.network import INPUTS, Spec, Weights
 from policrf.policy.policy import Policy
@@ -93,7 +93,7 @@ class DQNLearner:
         if self.best is not None and self.config.teacher:
             self._ask_teacher(pool)
         played = [future.result() for future in self._play(pool)]
-        if self.config.reward != "sign":
+        if not load_reward(self.config.reward).bounded:
             taken = np.concatenate([_taken(p.trail) for p in played])
             self.scale = float(max(np.std(taken), 1e-6))
         self._remember(played)
@@ -125,8 +125,8 @@ class DQNLearner:
         config = self.config
         engine = Engine(policy, self.corpus.instances[instance])
         trail = play(
-            engine, epsilon=epsilon, seed=seed, reward=reward_column(config.reward),
-            ties=config.ties, best_views=config.bootstrap,
+            engine, epsilon=epsilon, seed=seed,
+            reward=load_reward(config.reward, ties=config.ties), best_views=config.bootstrap,
         )  # fmt: skip
         steps, advantages = np.arange(len(trail.nodes)), None
         if config.target == "advantage":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from policrf.errors import InvalidOption
 from policrf.learn.targets import BACKUPS, TARGETS, bootstraps
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import find_reward
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class DQN:
     """Whether `sign` rewards a label that shares the lowest energy."""
 
     def __post_init__(self) -> None:
-        reward_column(self.reward)
+        find_reward(self.reward)
         for name, value, known in (
             ("target", self.target, TARGETS), ("backup", self.backup, BACKUPS)
         ):  # fmt: skip

@@ -44,7 +44,7 @@ from policrf.learn.tree_targets import (
     visit_targets,
 )
 from policrf.mdp.completion import Completion
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.search.search import SearchOptions
@@ -236,7 +236,7 @@ class MCTSLearner:
         config, n_labels = self.config, self.corpus.n_labels
         if config.target == "improved":
             better = advantages(
-                self.corpus, rows, steps, reward_column(config.reward), config.ties,
+                self.corpus, rows, steps, load_reward(config.reward, ties=config.ties),
                 config.leaf == "rollout",
             )  # fmt: skip
             gain = side_by_side(rows, torch.from_numpy(better), config.batch, 0.0)

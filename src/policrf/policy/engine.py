@@ -20,9 +20,7 @@ from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import Completion, complete
-from policrf.mdp.exploration import Explorer, new_explorer, start_exploring
 from policrf.mdp.graph import Graph, build_graph
-from policrf.mdp.random import new_generator
 from policrf.mdp.state import default_labels
 from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
@@ -50,7 +48,7 @@ class Parts(NamedTuple):
 
 
 class Engine:
-    """Greedy labeling, single steps with undo, and exploring play for one (policy, instance).
+    """Greedy labeling and single steps with undo, for one (policy, instance).
 
     Parameters
     ----------
@@ -89,7 +87,6 @@ class Engine:
         self.parts.work.journal.used[TRACKING] = track or journal > 0
         self._features = instance.features.view()
         self._features.setflags(write=False)  # as in an instance that was not unpickled
-        self._explorer: Explorer | None = None
         fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset(labels)
 
@@ -180,31 +177,6 @@ class Engine:
         for start in range(0, count, SLICE):
             self.greedy(order, labels, scores, start, min(start + SLICE, count))
         return self.labels, order, scores
-
-    def play(
-        self, *, epsilon: float, seed: int, labels: str = "policy", ties: bool = False
-    ) -> episode.Record:
-        """An exploring episode from the start (`mdp.exploration`), with every reward of every step.
-
-        Parameters
-        ----------
-        epsilon: probability of the policy's best action.
-        labels: whose label M1 and M2 take: "policy" (its best for that node) or "random".
-        """
-        self.reset()
-        if self._explorer is None:
-            self._explorer = new_explorer(self.instance.crf)
-        generator = new_generator(seed)
-        start_exploring(self.parts.graph, self._explorer, self.parts.state.labels, generator)
-        count = self.instance.crf.n_nodes
-        record = episode.new_record(count)
-        for start in range(0, count, SLICE):
-            episode.play(
-                *self.parts, self._explorer, generator, float(epsilon), labels == "random", ties,
-                record, start, min(start + SLICE, count),
-            )  # fmt: skip
-        raise_if_failed()
-        return record
 
     def _require_unlabeled(self, node: int) -> None:
         if not 0 <= node < self.instance.crf.n_nodes:

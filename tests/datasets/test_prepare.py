@@ -11,7 +11,7 @@ from PIL import Image
 from tests.vision.builders import prepare_arguments, record, write_scene_folder
 
 from policrf.cli import main
-from policrf.datasets.instances import load_instances
+from policrf.datasets.instances import load_prepared
 from policrf.datasets.store import SHARD_SIZE, Prepared, shard_path, write_shard
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.energy_weights import Energy
@@ -51,7 +51,7 @@ def test_records_survive_the_store(tmp_path):
     write_shard(shard_path(tmp_path, 0), records, [("bad", "why")])
     from tests.vision.builders import recipe
 
-    from policrf.datasets.prepare import _finish, _start
+    from policrf.datasets.writer import _finish, _start
 
     _start(tmp_path, recipe())
     assert _finish(tmp_path, 1)[0] == 3
@@ -69,11 +69,11 @@ def test_records_survive_the_store(tmp_path):
 
 
 def test_instances_are_lazy_and_take_any_energy(prepared):
-    instances = load_instances(prepared, Energy(alpha=0.2), potentials="u+p")
+    instances = load_prepared(prepared, Energy(alpha=0.2), potentials="u+p")
     assert len(instances) == COUNT
     assert instances.names[0] == "scene000"
     first = instances[0]
-    again = load_instances(prepared, Energy(alpha=0.4), potentials="u+p")[0]
+    again = load_prepared(prepared, Energy(alpha=0.4), potentials="u+p")[0]
     np.testing.assert_allclose(
         2 * first.crf.potentials[0].weights, again.crf.potentials[0].weights, rtol=1e-6
     )
@@ -83,7 +83,7 @@ def test_instances_are_lazy_and_take_any_energy(prepared):
     assert len(instances.subset([4, 2])) == 2
     with pytest.raises(IndexError):
         instances[COUNT]
-    wide = load_instances(prepared, features="paper+appearance")[0]
+    wide = load_prepared(prepared, features="paper+appearance")[0]
     assert "hypercolumn:2" in wide.feature_names
 
 
@@ -164,7 +164,7 @@ def test_images_without_truth(scenes, tmp_path):
     at = arguments.index("--masks")
     del arguments[at : at + 2]
     assert call([*arguments, "--limit", "2"]) == 0
-    assert load_instances(tmp_path / "out")[0].truth is None
+    assert load_prepared(tmp_path / "out")[0].truth is None
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_images_without_truth(scenes, tmp_path):
     [
         ({"--scores": None}, "--net, --scores or --trackrcnn"),
         ({"--categories": None}, "--categories"),
-        ({"--masks": None}, "prepare images"),
+        ({"--masks": None}, "data set .images"),
         ({"--superpixels": "0"}, "superpixels is 0"),
         ({"--root": "/nowhere"}, "no such folder"),
         ({"--threshold": "2"}, "threshold is 2"),
@@ -212,9 +212,9 @@ def test_components_of_the_training_data_are_used(scenes, prepared, tmp_path):
 
 def test_a_damaged_index_is_named(prepared, tmp_path):
     with pytest.raises(InvalidFile, match="not a finished folder"):
-        load_instances(tmp_path)
+        load_prepared(tmp_path)
     with pytest.raises(InvalidOption, match="unknown"):
-        load_instances(prepared, potentials="u+q")
+        load_prepared(prepared, potentials="u+q")
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_ten_thousand_instances_open_quickly(tmp_path):
     """One shard, listed often: opening must not read it, and reading must not hoard memory."""
     from tests.vision.builders import recipe
 
-    from policrf.datasets.prepare import _start
+    from policrf.datasets.writer import _start
 
     (tmp_path / "shards").mkdir()
     write_shard(shard_path(tmp_path, 0), [record(0, (160, 200), superpixels=250)], [])
@@ -234,6 +234,6 @@ def test_ten_thousand_instances_open_quickly(tmp_path):
     }
     (tmp_path / "index.json").write_text(json.dumps(index))
     start = time.perf_counter()
-    instances = load_instances(tmp_path)
+    instances = load_prepared(tmp_path)
     instances[9_999]
     assert time.perf_counter() - start < 2

@@ -31,12 +31,6 @@ def detections(rendered):
     )
 
 
-def truth(rendered):
-    out = rendered.truth.astype(np.int32)
-    out[out == 255] = -1
-    return out
-
-
 def recipe(**changes):
     settings = {
         "labels": LABELS,
@@ -55,7 +49,7 @@ def record(seed=0, size=(72, 96), preset="A", **changes):
         name=f"scene{seed}",
         scores=rendered.scores,
         detections=detections(rendered),
-        truth=truth(rendered),
+        truth=rendered.truth,
     )
     return view.record
 
@@ -69,7 +63,8 @@ def write_scene_folder(root: Path, count: int, size=(48, 64)) -> dict[str, Path]
         rendered = scene(seed, size)
         name = f"scene{seed:03d}"
         Image.fromarray(rendered.image).save(root / "images" / f"{name}.png")
-        Image.fromarray(rendered.truth.astype(np.uint8)).save(root / "masks" / f"{name}.png")
+        mask = np.where(rendered.truth < 0, 255, rendered.truth).astype(np.uint8)
+        Image.fromarray(mask).save(root / "masks" / f"{name}.png")
         np.save(root / "scores" / f"{name}.npy", rendered.scores)
         for box, label, confidence in zip(*rendered.detections, strict=True):
             x0, y0, x1, y1 = (float(side) for side in box)

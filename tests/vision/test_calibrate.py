@@ -7,7 +7,8 @@ from tests.vision.builders import prepare_arguments, write_scene_folder
 from policrf.cli import main
 from policrf.datasets.store import Prepared
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.vision.calibrate import Grids, calibrate
+from policrf.vision.calibrate import calibrate
+from policrf.vision.calibration import Grids
 from policrf.vision.energy_weights import Energy
 
 SMALL = Grids(

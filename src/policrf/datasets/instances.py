@@ -1,4 +1,4 @@
-"""load_instances: prepared data under an energy, as a lazy sequence of instances."""
+"""load_prepared: prepared data under an energy, as a lazy sequence of instances."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class InstanceSequence(Sequence[Instance]):
         return InstanceSequence(self.prepared, self.energy, self.potentials, self.features, chosen)
 
 
-def load_instances(
+def load_prepared(
     folder: str | Path,
     energy: Energy | str | Path | None = None,
     *,
@@ -85,7 +85,11 @@ def load_instances(
 ) -> InstanceSequence:
     """The instances of a prepared folder, read lazily.
 
-    energy: an `Energy`, or the path of an energy.yaml; the default weights without one.
+    Parameters
+    ----------
+    folder: what `policrf prepare` wrote.
+    energy: the weights, or the path of an energy.yaml; the default weights without it.
+    potentials: which terms the energy has, joined by +.
     features: "paper", "appearance" or "paper+appearance".
     """
     if not isinstance(energy, Energy):

@@ -12,7 +12,7 @@ with h a smooth field, so that wrong labels win in patches, timidly at their bor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -68,9 +68,15 @@ def draw_errors(
     sites = rng.uniform(0.0, 1.0, (14, 2))
     labels = _site_labels(rng, layout, n_labels, len(sites))
     accuracy = float(np.clip(rng.normal(recipe.accuracy, recipe.accuracy_spread), 0.0, 1.0))
-    errors = NetErrors(field, 0.0, shift_x, shift_y, sites, labels)
-    threshold = _threshold(errors, recipe, layout, accuracy)
-    return NetErrors(field, threshold, shift_x, shift_y, sites, labels)
+    errors = NetErrors(
+        field=field,
+        threshold=0.0,
+        shift_x=shift_x,
+        shift_y=shift_y,
+        sites=sites,
+        site_labels=labels,
+    )
+    return replace(errors, threshold=_threshold(errors, recipe, layout, accuracy))
 
 
 def _site_labels(rng: np.random.Generator, layout: Layout, n_labels: int, count: int) -> IntArray:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.types import Float32Array, LabelMap, Pixels
+from policrf.metrics import pair_counts
+from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels
 from policrf.vision.boxes import (
     Detections,
     box_distribution,
@@ -29,7 +30,7 @@ from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolu
 from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.opencv import resize, to_lab
 from policrf.vision.recipe import Recipe
-from policrf.vision.record import Record, sparse_counts
+from policrf.vision.record import Record
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.project import enlarged
 from policrf.vision.superpixels.slic import Segments, superpixels
@@ -39,8 +40,6 @@ from policrf.vision.unaries import (
     node_means,
     pixel_distribution,
 )
-
-VOID = -1
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,13 @@ class Pipeline:
     ) -> ImageView:
         """All steps on one image; `scores` and `detections` stand in for the nets, if given.
 
-        scores: `[h, w, C]` over the whole image. truth: `[H, W]`, −1 = void.
+        Parameters
+        ----------
+        image: `[H, W, 3]`.
+        name: what the record is called.
+        scores: `[h, w, C]` over the whole image.
+        detections: boxes in pixels of the image.
+        truth: `[H, W]`, −1 = void.
         """
         recipe = self.recipe
         if truth is not None and truth.shape != image.shape[:2]:
@@ -148,10 +153,15 @@ class Pipeline:
             box_shares=under.shares,
             truth=counts,
             net_confusion=confusion,
-            has_truth=truth is not None,
         )
         clock("graph")
-        return ImageView(record, segments, pixels, found, clock.seconds)
+        return ImageView(
+            record=record,
+            segments=segments,
+            distribution=pixels,
+            detections=found,
+            seconds=clock.seconds,
+        )
 
     def columns(self, image: Pixels, scores: Float32Array | None = None) -> Float32Array:
         """Only the hypercolumns `[N, D]`, for fitting their principal components."""
@@ -254,13 +264,15 @@ def _centres(segments: Segments) -> Float32Array:
 
 def _against_truth(
     truth: LabelMap | None, segments: Segments, distribution: Float32Array
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Label counts of every superpixel, and the net's own confusion, both at the image's size."""
+) -> tuple[IntArray | None, IntArray | None]:
+    """Counts `[N, L]` of every superpixel, and the net's own confusion `[L, L]`, at full size."""
     if truth is None:
-        return np.zeros((0, 3), np.int32), np.zeros((0, 3), np.int32)
-    n_labels = len(distribution)
+        return None, None
+    n_labels, n_nodes = len(distribution), int(segments.max()) + 1
     known = truth != VOID
-    labels = truth[known].astype(np.int64)
-    counts = sparse_counts(segments[known].astype(np.int64), labels, n_labels)
-    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)
-    return counts, sparse_counts(labels, predicted[known].astype(np.int64), n_labels)
+    labels = truth[known]
+    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)[known]
+    return (
+        pair_counts(segments[known], labels, (n_nodes, n_labels)),
+        pair_counts(labels, predicted, (n_labels, n_labels)),
+    )

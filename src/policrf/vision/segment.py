@@ -7,7 +7,6 @@ segmenter("photo.jpg", "alpha_expansion").save("out")
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import as_json, write_json
 from policrf.errors import InvalidFile
 from policrf.plots.colours import overlay
 from policrf.solvers import solve
@@ -62,7 +61,6 @@ class Segmentation:
             {"label": names[label] if label > 0 else None, "confidence": float(score)}
             for label, score in zip(record.box_labels, record.box_scores, strict=True)
         ]
-        bound = self.solution.lower_bound
         return {
             "image": record.name,
             "size": [int(record.width), int(record.height)],
@@ -70,7 +68,7 @@ class Segmentation:
             "solver": self.solution.solver,
             "energy": self.solution.energy,
             "terms": self.instance.crf.terms(self.solution.labels),
-            "lower_bound": bound if np.isfinite(bound) else None,
+            "lower_bound": as_json(self.solution.lower_bound),
             "optimal": self.solution.optimal,
             "labels": shares,
             "boxes": boxes,
@@ -90,8 +88,7 @@ class Segmentation:
         paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
         write_labels(self.labels, paths[0])
         write_image(overlay(self.image, self.labels), paths[1])
-        with atomic_write(paths[2]) as file:
-            file.write((json.dumps(self.report(), indent=1) + "\n").encode())
+        write_json(paths[2], self.report())
         if figure:
             paths.append(stem.with_name(stem.name + ".figure.png"))
             self.figure(paths[3])
@@ -99,21 +96,21 @@ class Segmentation:
 
     def figure(self, path: str | Path) -> None:
         """Image, unaries, boxes with foreground, result and truth, side by side."""
-        from policrf.plots.figures import segmentation_figure
+        from policrf.plots.figures import SegmentedImage, segmentation_figure
 
         record = self.view.record
-        segmentation_figure(
-            path,
-            self.image,
-            enlarged(self.view.segments, self.image.shape[:2]),
-            record,
-            box_members(record, self.energy.foreground),
-            self.solution.labels,
-            self.instance.label_names,
+        shown = SegmentedImage(
+            image=self.image,
+            segments=enlarged(self.view.segments, self.image.shape[:2]),
+            record=record,
+            members=box_members(record, self.energy.foreground),
+            labels=self.solution.labels,
+            label_names=self.instance.label_names,
             truth=self.truth,
             title=f"{record.name}: {self.solution.solver}, {record.n_nodes} superpixels, "
             f"energy {self.solution.energy:.2f}",
         )
+        segmentation_figure(path, shown)
 
 
 class Segmenter:
@@ -178,4 +175,13 @@ class Segmenter:
         labels = project(solution.labels, view.segments, pixels.shape[:2])
         times = {"decode": decoded - start, **view.seconds, "instance": built - viewed}
         times |= {"solver": solution.seconds, "total": time.perf_counter() - start}
-        return Segmentation(pixels, labels, solution, instance, view, self.energy, times, truth)
+        return Segmentation(
+            image=pixels,
+            labels=labels,
+            solution=solution,
+            instance=instance,
+            view=view,
+            energy=self.energy,
+            seconds=times,
+            truth=truth,
+        )

@@ -61,15 +61,15 @@ def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | I
         if header["kind"] == "crf":
             return crf
         return Instance(
-            crf,
-            arrays["features"],
-            arrays["graph_edges"],
-            arrays["graph_weights"],
-            arrays.get("truth"),
-            tuple(header["label_names"]),
-            tuple(header["feature_names"]),
-            header["source"],
-            arrays.get("positions"),
+            crf=crf,
+            features=arrays["features"],
+            edges=arrays["graph_edges"],
+            edge_weights=arrays["graph_weights"],
+            truth=arrays.get("truth"),
+            label_names=tuple(header["label_names"]),
+            feature_names=tuple(header["feature_names"]),
+            source=header["source"],
+            positions=arrays.get("positions"),
         )
     except KeyError as error:
         raise InvalidFile(f"{path}: the field {error} is missing; save the model again") from None

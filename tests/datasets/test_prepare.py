@@ -172,7 +172,7 @@ def test_images_without_truth(scenes, tmp_path):
     [
         ({"--scores": None}, "--net, --scores or --trackrcnn"),
         ({"--categories": None}, "--categories"),
-        ({"--masks": None}, "data set .images"),
+        ({"--masks": None}, "data set 'images'"),
         ({"--superpixels": "0"}, "superpixels is 0"),
         ({"--root": "/nowhere"}, "no such folder"),
         ({"--threshold": "2"}, "threshold is 2"),

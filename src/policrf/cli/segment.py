@@ -124,7 +124,7 @@ def _segment(
         truth = relabeled(read_mask(mask), values, str(mask))
     return segmenter(
         path, spec.name, name=name, scores=scores, truth=truth,
-        seconds=config.seconds, seed=config.seed, options=spec.options,
+        seconds=config.seconds, seed=config.seed, **spec.options,
     )  # fmt: skip
 
 

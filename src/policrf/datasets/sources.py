@@ -59,7 +59,7 @@ def load_instances(
         return [_model(path, potentials)]
     if not path.is_dir():
         raise InvalidFile(
-            f"{source}: there is no such file or folder; give a folder of prepared images or of "
+            f"{source}: there is no such folder or file; give a folder of prepared images or of "
             ".npz and .uai models, one such model, or scenes as synthetic:A:250"
         )
     if (path / "index.json").is_file():

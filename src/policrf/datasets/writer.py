@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.recipe import Recipe, library_versions
+from policrf.vision.record import Record
 
 FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
 
@@ -68,31 +70,32 @@ def write_prepared(
     numbers = range(-(-len(samples) // SHARD_SIZE))
     missing = [k for k in numbers if not shard_path(folder, k).exists()]
     total = len(samples)
-    todo = [s for k in missing for s in samples[k * SHARD_SIZE : (k + 1) * SHARD_SIZE]]
+    todo = [sample for number in missing for sample in _part(samples, number)]
     for sample in samples[: total - len(todo)]:
         advance(sample.name)
-    results = each(make_record, plan, todo, jobs)
-    try:
+    with closing(each(make_record, plan, todo, jobs)) as results:
         for number in missing:
-            part = samples[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
-            records, skipped = [], []
-            for sample in part:
+            records, skips = [], []
+            for sample in _part(samples, number):
                 result = next(results)
                 advance(sample.name)
-                if isinstance(result, Skip):
-                    if plan.options.strict:
-                        raise InvalidFile(f"{result.name}: {result.reason} (--strict stops here)")
-                    skipped.append((result.name, result.reason))
-                else:
+                if isinstance(result, Record):
                     records.append(result)
-            write_shard(shard_path(folder, number), records, skipped)
-    finally:
-        results.close()
+                elif plan.options.strict:
+                    raise InvalidFile(f"{result.name}: {result.reason} (--strict stops here)")
+                else:
+                    skips.append(result)
+            write_shard(shard_path(folder, number), records, [astuple(skip) for skip in skips])
     prepared, skips = _finish(folder, len(numbers))
     if not prepared:
         first = f"; the first, {skips[0].name}: {skips[0].reason}" if skips else ""
         raise InvalidFile(f"{folder}: none of {total} images could be used{first}")
     return Summary(prepared, tuple(skips), total - len(todo))
+
+
+def _part(samples: list[Sample], number: int) -> list[Sample]:
+    """The images of one shard."""
+    return samples[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
 
 
 def _described(plan: Plan, samples: list[Sample]) -> Recipe:

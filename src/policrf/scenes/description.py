@@ -40,6 +40,11 @@ class Description:
     ) -> FloatArray:
         """The net's distribution `[n, L]` over areas of the given side around points `[n, 2]`.
 
+        Parameters
+        ----------
+        points: `[n, 2]`.
+        side: of the areas.
+        rng: draws the noise from area to area.
         stray: probability that an area's competing label is a random one.
         """
         shift = self.errors.shift(points)

@@ -125,7 +125,14 @@ def probabilities(
 ) -> FloatArray:
     """The net's distribution over labels at every point, `[n, L]`.
 
+    Parameters
+    ----------
+    points: `[n, 2]`.
     shift: the net's displacement of the points, `[n, 2]`.
+    errors: of the net on this scene.
+    recipe: of the scene.
+    rng: draws the noise.
+    stray: probability that the competing label is a random one.
     seen_shares: `[n, L]`, how much of what the point stands for the net sees as each label.
     """
     n_points, n_labels = seen_shares.shape

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.vision.builders import prepare_arguments, write_scene_folder
+from tests.vision.builders import call, prepared_scenes
 
 import policrf as pc
-from policrf.cli import main
 from policrf.datasets.instances import load_prepared
 from policrf.errors import InvalidFile, InvalidOption, UnknownName
 from policrf.evaluate import runner
@@ -17,19 +16,9 @@ from policrf.metrics import dense_matrix, mean_iou
 from policrf.vision.energy_weights import Energy
 
 
-def call(arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return stopped.value.code
-
-
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    root = tmp_path_factory.mktemp("scenes")
-    write_scene_folder(root, 6)
-    out = root / "prepared"
-    call(prepare_arguments(root, out))
-    return out
+    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 6) / "prepared"
 
 
 def test_solver_specs():

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 import policrf as pc
+from policrf.cli import main
 from policrf.vision.boxes import PLAIN, Detections
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.recipe import Recipe
@@ -90,6 +92,26 @@ def prepare_arguments(root: Path, out: Path) -> list[str]:
         "--categories", str(root / "categories.names"), "--superpixels", "40",
         "--components", "3", "--out", str(out), "--jobs", "1",
     ]  # fmt: skip
+
+
+def call(arguments) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return stopped.value.code
+
+
+def prepared_scenes(root: Path, count: int) -> Path:
+    """A folder of scenes as `write_scene_folder` makes it, with prepared/ beside them."""
+    write_scene_folder(root, count)
+    assert call(prepare_arguments(root, root / "prepared")) == 0
+    return root
+
+
+def without_truth(arguments: list[str]) -> list[str]:
+    """The arguments of prepare for the same images without their masks."""
+    at = arguments.index("--masks")
+    return ["prepare", "images", *arguments[2:at], *arguments[at + 2 :]]
 
 
 # A writer for just enough of ONNX: two 1×1 convolutions, "inner" and "scores".

@@ -27,8 +27,8 @@ from policrf.evaluate.report import Table, write_tables
 PASS_OVER = """
 import sys, time
 start = time.perf_counter()
-from policrf.datasets.instances import load_instances
-instances = load_instances(sys.argv[1], sys.argv[2] or None)
+from policrf.datasets.instances import load_prepared
+instances = load_prepared(sys.argv[1], sys.argv[2] or None)
 first = instances[0].crf.n_nodes
 opened = time.perf_counter() - start
 start = time.perf_counter()

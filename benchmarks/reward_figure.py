@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from policrf.datasets.sources import load_source
+from policrf.datasets.sources import load_instances
 from policrf.evaluate.report import Table, write_tables
 from policrf.learn.acting import play
 from policrf.mdp.rewards import DIFFERENCE, REWARDS, SHAPED
@@ -40,7 +40,7 @@ class Config:
 
 def collect(config: Config, potentials: str, reward: int) -> tuple[np.ndarray, np.ndarray]:
     """Rewards of good and of wrong actions: the taken labels of exploring episodes."""
-    instances = load_source(
+    instances = load_instances(
         config.data,
         count=config.count,
         potentials=potentials,

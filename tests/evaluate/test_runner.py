@@ -4,36 +4,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.vision.builders import prepare_arguments, write_scene_folder
+from tests.vision.builders import call, prepared_scenes
 
 import policrf as pc
-from policrf.cli import main
-from policrf.datasets.instances import load_instances
+from policrf.datasets.instances import load_prepared
 from policrf.errors import InvalidFile
 from policrf.evaluate import runner
-from policrf.evaluate.results import dense, read_results
+from policrf.evaluate.results import read_results
 from policrf.evaluate.runner import evaluate
-from policrf.metrics import mean_iou
+from policrf.metrics import dense_matrix, mean_iou
 from policrf.vision.energy_weights import Energy
-
-
-def call(arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return stopped.value.code
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    root = tmp_path_factory.mktemp("scenes")
-    write_scene_folder(root, 6)
-    out = root / "prepared"
-    call(prepare_arguments(root, out))
-    return out
+    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 6) / "prepared"
 
 
 def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
-    instances = load_instances(prepared, Energy(alpha=0.1))
+    instances = load_prepared(prepared, Energy(alpha=0.1))
     first = instances[0]
     policy = pc.Policy.untrained(
         n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind="residual"
@@ -46,7 +35,7 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["solver"] for row in rows] == ["net", "oracle", str(path), searching, "icm"]
     found = {r.key: r for r in read_results(tmp_path / "out" / "results.jsonl")}
-    for instance in load_instances(prepared):
+    for instance in load_prepared(prepared):
         name = instance.source["name"]
         greedy = pc.solve(instance, policy)
         searched = pc.solve(instance, policy, search=6, depth=2)
@@ -57,7 +46,7 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
 
 
 def test_results_are_those_of_the_solver(prepared):
-    instances = load_instances(prepared, Energy(alpha=0.1))
+    instances = load_prepared(prepared, Energy(alpha=0.1))
     results = evaluate(instances, ["net", "oracle", "unary", "icm"])
     assert len(results) == 24
     by_key = {result.key: result for result in results}
@@ -67,17 +56,18 @@ def test_results_are_those_of_the_solver(prepared):
         found = by_key["icm", name]
         assert found.energy == pytest.approx(solution.energy)
         assert sum(found.terms.values()) == pytest.approx(solution.energy)
-        pixels = dense(found.pixels, instance.crf.n_labels)
+        shape = (instance.crf.n_labels,) * 2
+        pixels = dense_matrix(found.pixels, shape)
         assert pixels.sum() == instance.truth.sum()
         expected = instance.truth[np.arange(instance.crf.n_nodes), solution.labels].sum()
         assert np.trace(pixels) == expected
-        oracle = dense(by_key["oracle", name].pixels, instance.crf.n_labels)
+        oracle = dense_matrix(by_key["oracle", name].pixels, shape)
         assert mean_iou(oracle) >= mean_iou(pixels)
         assert np.trace(oracle) == instance.truth.max(axis=1).sum()
 
 
 def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):
-    instances = load_instances(prepared)
+    instances = load_prepared(prepared)
     full = evaluate(instances, ["unary", "icm"], out=tmp_path)
     log = tmp_path / "results.jsonl"
     lines = log.read_text().splitlines(keepends=True)
@@ -99,7 +89,7 @@ def test_a_solver_that_cannot_take_a_potential_says_so(prepared):
     from policrf.solvers.spec import SOLVERS
 
     SOLVERS.register("timid", timid)
-    results = evaluate(load_instances(prepared), ["timid"])
+    results = evaluate(load_prepared(prepared), ["timid"])
     assert all("timid cannot take Potts" in result.failed for result in results)
     assert all(math.isnan(result.energy) for result in results)
 
@@ -129,7 +119,7 @@ def test_a_full_disk_keeps_what_is_finished(prepared, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("needs a device that is always full")
     log = tmp_path / "results.jsonl"
-    instances = load_instances(prepared)
+    instances = load_prepared(prepared)
     evaluate(instances[:2], ["unary"], out=tmp_path)
     with runner._Log(Path("/dev/full")) as append, pytest.raises(InvalidFile, match="No space"):
         append(read_results(log)[0])
@@ -150,7 +140,7 @@ def test_wrong_commands(prepared, tmp_path, capsys):
 @pytest.mark.slow
 def test_several_processes_give_the_same_results(prepared, monkeypatch):
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
-    instances = load_instances(prepared)
+    instances = load_prepared(prepared)
     alone = evaluate(instances, ["unary", "icm"], jobs=1)
     together = evaluate(instances, ["unary", "icm"], jobs=2)
     assert [(r.key, r.energy, r.pixels) for r in alone] == [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.datasets.sources import load_source, split
+from policrf.datasets.sources import load_instances, split
 from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
 from policrf.learn.dqn_options import DQN
 from policrf.learn.train import train_dqn, train_evolve, train_supervised
@@ -101,7 +101,7 @@ def test_mistakes_in_the_configuration_are_named(tmp_path):
 
 
 def test_sources(tmp_path):
-    scenes = load_source("synthetic:A+B:20+30", count=4, seed=7)
+    scenes = load_instances("synthetic:A+B:20+30", count=4, seed=7)
     assert [(s.source["preset"], s.crf.n_nodes) for s in scenes] == [
         ("A", 20),
         ("A", 30),
@@ -110,12 +110,12 @@ def test_sources(tmp_path):
     ]
     for k, scene in enumerate(scenes[::2]):
         scene.save(tmp_path / f"{k}.npz")
-    assert len(load_source(str(tmp_path))) == 2
-    assert load_source(str(tmp_path), potentials="u", count=1)[0].crf.potentials == ()
+    assert len(load_instances(str(tmp_path))) == 2
+    assert load_instances(str(tmp_path), potentials="u", count=1)[0].crf.potentials == ()
     with pytest.raises(InvalidOption, match="synthetic:REGIME:NODES"):
-        load_source("synthetic:A")
+        load_instances("synthetic:A")
     with pytest.raises(InvalidFile, match="no such folder"):
-        load_source("not/there")
+        load_instances("not/there")
     training, held_out = split(list(range(30)), 0.1, 40)
     assert (len(training), len(held_out)) == (27, 3)
     assert not set(training) & set(held_out)

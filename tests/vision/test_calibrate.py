@@ -2,12 +2,12 @@ import json
 import math
 
 import pytest
-from tests.vision.builders import prepare_arguments, write_scene_folder
+from tests.vision.builders import call, prepare_arguments, prepared_scenes, without_truth
 
-from policrf.cli import main
 from policrf.datasets.store import Prepared
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.vision.calibrate import Grids, calibrate
+from policrf.vision.calibrate import calibrate
+from policrf.vision.calibration import Grids
 from policrf.vision.energy_weights import Energy
 
 SMALL = Grids(
@@ -24,18 +24,9 @@ SMALL = Grids(
 )
 
 
-def call(arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return stopped.value.code
-
-
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    root = tmp_path_factory.mktemp("scenes")
-    write_scene_folder(root, 8)
-    call(prepare_arguments(root, root / "prepared"))
-    return root
+    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 8)
 
 
 def test_the_best_of_every_stage_goes_on(scenes):
@@ -76,10 +67,7 @@ def test_wrong_options(scenes):
 
 
 def test_calibration_needs_truth(scenes, tmp_path):
-    arguments = prepare_arguments(scenes, tmp_path / "blind")
-    arguments[1] = "images"
-    at = arguments.index("--masks")
-    del arguments[at : at + 2]
+    arguments = without_truth(prepare_arguments(scenes, tmp_path / "blind"))
     call([*arguments, "--limit", "2"])
     with pytest.raises(InvalidInstance, match="has no truth"):
         calibrate(Prepared(tmp_path / "blind"), solver="icm", grids=SMALL)
@@ -98,3 +86,23 @@ def test_command_writes_energy_tables_and_picture(scenes, tmp_path, capsys):
     for suffix in (".csv", ".md", ".png"):
         assert out.with_suffix(suffix).stat().st_size > 100
     assert "pairwise contrast" in out.with_suffix(".md").read_text()
+
+
+def test_python_and_the_command_write_the_same_files(scenes, tmp_path):
+    """No default of the command differs from the library's."""
+    (tmp_path / "command").mkdir()
+    arguments = ["--solver", "icm", "--images", "2", "--gates", "below"]
+    out = tmp_path / "command" / "energy.yaml"
+    assert call(["calibrate", str(scenes / "prepared"), "--out", str(out), *arguments]) == 0
+    (tmp_path / "python").mkdir()
+    found = calibrate(scenes / "prepared", solver="icm", images=2, gates=("below",))
+    written = found.save(tmp_path / "python" / "energy.yaml")
+    assert {path.name for path in written} == {path.name for path in out.parent.iterdir()}
+    for path in written:
+        if path.suffix != ".png":
+            assert path.read_bytes() == (out.parent / path.name).read_bytes()
+
+
+def test_an_unknown_option_lists_what_there_is(scenes):
+    with pytest.raises(InvalidOption, match=r"no option 'solvr'; there are solver, gates"):
+        calibrate(scenes / "prepared", solvr="icm")

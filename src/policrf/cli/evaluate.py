@@ -51,14 +51,14 @@ class Config:
 def run(config: Config) -> None:
     """Evaluate, write the tables if asked, and print the summary."""
     from policrf.cli.progress import progress_bar
-    from policrf.datasets.instances import load_instances
+    from policrf.datasets.instances import load_prepared
     from policrf.evaluate.runner import REFERENCES, evaluate
     from policrf.evaluate.summary import ResultGrid
     from policrf.evaluate.summary_tables import summary_markdown, write_summary
 
     if len(config.compare) % 2:
         raise InvalidOption("--compare takes pairs of solvers: first second first second …")
-    instances = load_instances(
+    instances = load_prepared(
         config.prepared, config.energy, potentials=config.potentials, features=config.features
     )[: config.limit]
     solvers = [*REFERENCES, *config.solvers]
@@ -85,19 +85,19 @@ def run(config: Config) -> None:
 
 def _claim(config: Config, instances: InstanceSequence) -> None:
     """Make the folder with its configuration, or check that it holds the same evaluation."""
-    from policrf.datasets.store import read_json, write_json
+    from policrf.crf.io.json_text import as_json, read_json, write_json
 
     assert config.out is not None
     content: dict[str, Any] = {
         "prepared": config.prepared.name,
         "recipe": instances.prepared.recipe.as_dict(),
-        "energy": {k: _plain(v) for k, v in instances.energy.as_dict().items()},
+        "energy": as_json(instances.energy.as_dict(), infinity="inf"),
         "potentials": config.potentials,
         "features": config.features,
         "seconds": config.seconds,
         "seed": config.seed,
     }
-    content = json.loads(json.dumps(content))
+    content = as_json(content)
     file = config.out / "config.json"
     if file.exists():
         there = read_json(file)
@@ -113,10 +113,6 @@ def _claim(config: Config, instances: InstanceSequence) -> None:
     except OSError as error:
         raise InvalidFile(f"{config.out}: cannot be made ({error.strerror or error})") from None
     write_json(file, content)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if value == float("inf") else value
 
 
 def _write_csv(path: Path, results: list[Result]) -> None:

@@ -220,7 +220,7 @@ _LIMITS = ("rounds", "seconds", "resume", "json", "out")
 
 def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
     """Train, showing progress; everything of note is in the folder."""
-    from policrf.datasets.sources import load_source
+    from policrf.datasets.sources import load_instances
     from policrf.learn.loop import Schedule
     from policrf.learn.mcts import train_mcts
     from policrf.learn.train import train_dqn, train_evolve, train_supervised
@@ -230,11 +230,13 @@ def run(config: Dqn | Evolve | Mcts | Supervised) -> None:
     loaded: dict[str, Any] = {
         "energy": config.energy, "potentials": config.potentials, "features": config.features,
     }  # fmt: skip
-    instances = load_source(config.data, count=config.count, seed=config.seed * 1_000_000, **loaded)
+    instances = load_instances(
+        config.data, count=config.count, seed=config.seed * 1_000_000, **loaded
+    )
     validation: list[Instance] = []
     if config.val:
         validation = list(
-            load_source(config.val, count=config.val_count, seed=900_000_000, **loaded)
+            load_instances(config.val, count=config.val_count, seed=900_000_000, **loaded)
         )
     schedule = Schedule(
         rounds=config.rounds, seconds=config.seconds, validate_seconds=config.validate_seconds,

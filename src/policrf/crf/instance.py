@@ -38,7 +38,8 @@ class Instance:
     source: dict[str, Any] = field(default_factory=dict)
     """Where it came from: file, recipe, seed. Values that JSON can hold."""
     positions: Float32Array | None = None
-    """Centre (x, y) of every node, `[N, 2]`, in any unit; pictures use it, solvers do not."""
+    """Centre (x, y) of every node, `[N, 2]`, y down: in pixels for images, in the unit square for
+    scenes. Pictures use it, solvers do not."""
 
     def __post_init__(self) -> None:
         n_nodes, n_labels = self.crf.n_nodes, self.crf.n_labels
@@ -97,13 +98,28 @@ class Instance:
         label_names: Sequence[str] = (),
         source: dict[str, Any] | None = None,
     ) -> Instance:
-        """Derive features and a graph for a CRF that has no image (see `crf.features`)."""
+        """Derive features and a graph for a CRF that has no image (see `crf.features`).
+
+        Parameters
+        ----------
+        crf: the model.
+        truth: counts of every label in each node, `[N, L]`.
+        label_names: L names.
+        source: where it comes from, as values that JSON can hold.
+        """
         from policrf.crf.features import derive_features, derive_graph
 
         features, names = derive_features(crf)
         edges, weights = derive_graph(crf)
         return Instance(
-            crf, features, edges, weights, truth, tuple(label_names), names, dict(source or {})
+            crf=crf,
+            features=features,
+            edges=edges,
+            edge_weights=weights,
+            truth=truth,
+            label_names=tuple(label_names),
+            feature_names=names,
+            source=dict(source or {}),
         )
 
     def save(self, path: str | Path) -> None:

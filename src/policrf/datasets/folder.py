@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from policrf.datasets.base import VOID, Sample, existing_folder, relabeled
-from policrf.errors import InvalidFile
-from policrf.types import LabelMap
+from policrf.datasets.base import Sample, existing_folder, relabeled
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.types import VOID, LabelMap
 from policrf.vision.boxes import SupportRule
+from policrf.vision.classes import VOC_LABELS
 from policrf.vision.images import IMAGE_SUFFIXES, read_mask
 
 
@@ -38,3 +39,20 @@ class Folder:
         path = Path(self.masks) / f"{sample.name}.png"
         values = {label: label for label in range(len(self.labels))} | {self.void: VOID}
         return relabeled(read_mask(path), values, str(path))
+
+
+def folder_with_masks(
+    root: Path, *, masks: Path | None = None, labels: tuple[str, ...] = VOC_LABELS
+) -> Folder:
+    """The data set `folder`: images with truth."""
+    if masks is None:
+        raise InvalidOption(
+            "the data set 'folder' needs --masks; for images without truth use the data set "
+            "'images'"
+        )
+    return Folder(root, labels, masks)
+
+
+def folder_of_images(root: Path, *, labels: tuple[str, ...] = VOC_LABELS) -> Folder:
+    """The data set `images`: no truth."""
+    return Folder(root, labels)

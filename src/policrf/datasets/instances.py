@@ -1,4 +1,4 @@
-"""load_instances: prepared data under an energy, as a lazy sequence of instances."""
+"""load_prepared: prepared data under an energy, as a lazy sequence of instances."""
 
 from __future__ import annotations
 
@@ -15,25 +15,35 @@ from policrf.vision.record import Record
 
 
 class InstanceSequence(Sequence[Instance]):
-    """Instances that are read and weighted when they are asked for; nothing is kept in memory."""
+    """Instances that are read and weighted when they are asked for; nothing is kept in memory.
+
+    Parameters
+    ----------
+    prepared: the folder of records.
+    energy: the weights.
+    potentials: which terms the energy has, joined by +.
+    features: "paper", "appearance" or "paper+appearance".
+    chosen: which records, in this order; all without it.
+    """
 
     def __init__(
         self,
         prepared: Prepared,
         energy: Energy,
+        *,
         potentials: str,
         features: str,
-        positions: Sequence[int] | None = None,
+        chosen: Sequence[int] | None = None,
     ) -> None:
         parse_potentials(potentials)
         self.prepared = prepared
         self.energy = energy
         self.potentials = potentials
         self.features = features
-        self._positions = range(len(prepared)) if positions is None else positions
+        self._chosen = range(len(prepared)) if chosen is None else chosen
 
     def __len__(self) -> int:
-        return len(self._positions)
+        return len(self._chosen)
 
     @overload
     def __getitem__(self, position: int) -> Instance: ...
@@ -41,15 +51,12 @@ class InstanceSequence(Sequence[Instance]):
     def __getitem__(self, position: slice) -> InstanceSequence: ...
     def __getitem__(self, position: int | slice) -> Instance | InstanceSequence:
         if isinstance(position, slice):
-            chosen = self._positions[position]
-            return InstanceSequence(
-                self.prepared, self.energy, self.potentials, self.features, chosen
-            )
+            return self.subset(range(len(self))[position])
         return self.build(self.record(position))
 
     def record(self, position: int) -> Record:
         """The raw quantities behind one instance."""
-        return self.prepared.record(self._positions[position])
+        return self.prepared.record(self._chosen[position])
 
     def build(self, record: Record) -> Instance:
         """Apply this sequence's weights to a record."""
@@ -68,15 +75,20 @@ class InstanceSequence(Sequence[Instance]):
     @property
     def names(self) -> list[str]:
         """The images' names."""
-        return [self.prepared.names[k] for k in self._positions]
+        return [self.prepared.names[k] for k in self._chosen]
 
     def subset(self, positions: Sequence[int]) -> InstanceSequence:
         """The instances at these positions of this sequence."""
-        chosen = [self._positions[k] for k in positions]
-        return InstanceSequence(self.prepared, self.energy, self.potentials, self.features, chosen)
+        return InstanceSequence(
+            self.prepared,
+            self.energy,
+            potentials=self.potentials,
+            features=self.features,
+            chosen=[self._chosen[k] for k in positions],
+        )
 
 
-def load_instances(
+def load_prepared(
     folder: str | Path,
     energy: Energy | str | Path | None = None,
     *,
@@ -85,9 +97,13 @@ def load_instances(
 ) -> InstanceSequence:
     """The instances of a prepared folder, read lazily.
 
-    energy: an `Energy`, or the path of an energy.yaml; the default weights without one.
+    Parameters
+    ----------
+    folder: what `policrf prepare` wrote.
+    energy: the weights, or the path of an energy.yaml; the default weights without it.
+    potentials: which terms the energy has, joined by +.
     features: "paper", "appearance" or "paper+appearance".
     """
     if not isinstance(energy, Energy):
         energy = Energy() if energy is None else Energy.load(energy)
-    return InstanceSequence(Prepared(folder), energy, potentials, features)
+    return InstanceSequence(Prepared(folder), energy, potentials=potentials, features=features)

@@ -7,15 +7,15 @@ id 10000 is ignored. A split is one or more sequences, or the official "train" a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from policrf.datasets.base import VOID, Sample
+from policrf.datasets.base import Sample
 from policrf.errors import InvalidFile
-from policrf.types import LabelMap
+from policrf.types import VOID, LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.classes import MOTS_LABELS
 from policrf.vision.images import IMAGE_SUFFIXES, read_mask
@@ -34,8 +34,8 @@ class Mots:
 
     root: Path
     split: str = "train"
-    labels: tuple[str, ...] = MOTS_LABELS
-    support: SupportRule = "rider"
+    labels: tuple[str, ...] = field(default=MOTS_LABELS, init=False)
+    support: SupportRule = field(default="rider", init=False)
 
     def sequences(self) -> list[str]:
         """The sequences of the split that are there, in order."""

@@ -6,12 +6,12 @@ the split trainaug, SegmentationClassAug.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from policrf.datasets.base import VOID, Sample, existing_folder, find_image, relabeled
+from policrf.datasets.base import Sample, existing_folder, find_image, relabeled
 from policrf.errors import InvalidFile
-from policrf.types import LabelMap
+from policrf.types import VOID, LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.classes import VOC_LABELS
 from policrf.vision.images import read_mask
@@ -25,8 +25,8 @@ class Voc:
 
     root: Path
     split: str = "train"
-    labels: tuple[str, ...] = VOC_LABELS
-    support: SupportRule = "inside"
+    labels: tuple[str, ...] = field(default=VOC_LABELS, init=False)
+    support: SupportRule = field(default="inside", init=False)
 
     def samples(self) -> list[Sample]:
         """The images that the split's file lists."""

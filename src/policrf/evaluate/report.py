@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from policrf._version import __version__
 from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import as_json, to_json
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Table:
     def records(self) -> list[dict[str, Any]]:
         """One mapping a row, with None for what is not finite (JSON has no infinities)."""
         return [
-            {name: json_value(value) for name, value in zip(self.columns, row, strict=True)}
+            {name: as_json(value) for name, value in zip(self.columns, row, strict=True)}
             for row in self.rows
         ]
 
@@ -82,11 +82,11 @@ def write_tables(
     document = {
         "policrf": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "config": as_json(config),
+        "config": config,
         **(extra or {}),
         "tables": [{"title": t.title, "note": t.note, "rows": t.records()} for t in tables],
     }
-    texts[f"{name}.json"] = json.dumps(document, indent=1) + "\n"
+    texts[f"{name}.json"] = to_json(document, indent=1) + "\n"
     for file_name, text in texts.items():
         with atomic_write(target / file_name) as file:
             file.write(text.encode())
@@ -103,24 +103,6 @@ def format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
     return str(value)
-
-
-def json_value(value: Any) -> Any:
-    """The value, or None where JSON has no number for it."""
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def as_json(config: Any) -> Any:
-    """A dataclass (or anything nested) as plain JSON values."""
-    if is_dataclass(config) and not isinstance(config, type):
-        return as_json(asdict(config))
-    if isinstance(config, Mapping):
-        return {str(key): as_json(value) for key, value in config.items()}
-    if isinstance(config, list | tuple):
-        return [as_json(value) for value in config]
-    return str(config) if isinstance(config, Path) else json_value(config)
 
 
 def _is_terminal() -> bool:

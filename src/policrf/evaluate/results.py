@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from policrf.crf.io.json_text import to_json
 from policrf.errors import InvalidFile
 
 
@@ -30,8 +27,10 @@ class Result:
     cpu_seconds: float = math.nan
     """Processor time of the solving thread: what other work on the machine does not change."""
     pixels: list[list[int]] | None = None
-    """Confusion of pixels as rows (true, predicted, count); None without truth."""
+    """Confusion of pixels as rows (true, predicted, count), see `metrics.sparse_rows`; None without
+    truth."""
     superpixels: list[list[int]] | None = None
+    """The same for superpixels, each counted once under the majority of its pixels."""
     failed: str = ""
     """Why there is no labeling: the solver cannot take one of the potentials."""
 
@@ -41,23 +40,9 @@ class Result:
         return self.solver, self.name
 
 
-def sparse(confusion: NDArray[np.int64]) -> list[list[int]]:
-    """The nonzero entries of a matrix as rows (row, column, value)."""
-    rows, columns = np.nonzero(confusion)
-    return [[int(r), int(c), int(confusion[r, c])] for r, c in zip(rows, columns, strict=True)]
-
-
-def dense(entries: list[list[int]], n_labels: int) -> NDArray[np.int64]:
-    """The matrix of such rows."""
-    matrix = np.zeros((n_labels, n_labels), np.int64)
-    for row, column, value in entries:
-        matrix[row, column] = value
-    return matrix
-
-
 def to_line(result: Result) -> str:
     """JSON, with null for what is not finite."""
-    return json.dumps(_plain(asdict(result)), ensure_ascii=False)
+    return to_json(result, ascii_only=False)
 
 
 def from_line(line: str) -> Result:
@@ -67,12 +52,6 @@ def from_line(line: str) -> Result:
         values[name] = math.nan if values.get(name) is None else values[name]
     values["lower_bound"] = -math.inf if values["lower_bound"] is None else values["lower_bound"]
     return Result(**values)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_results(path: Path) -> list[Result]:

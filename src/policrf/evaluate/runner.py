@@ -19,8 +19,8 @@ from policrf.crf.instance import Instance
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, UnsupportedPotential
-from policrf.evaluate.results import Result, read_results, rewrite, sparse, to_line
-from policrf.metrics import node_confusion, pixel_confusion
+from policrf.evaluate.results import Result, read_results, rewrite, to_line
+from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
 from policrf.vision.record import Record
@@ -144,34 +144,35 @@ def judged(
     cpu_seconds = time.thread_time() - start
     pixels = superpixels = None
     if instance.truth is not None:
-        pixels = sparse(pixel_confusion(instance.truth, solution.labels))
-        superpixels = sparse(node_confusion(instance.truth, solution.labels))
+        pixels = sparse_rows(pixel_confusion(instance.truth, solution.labels)).tolist()
+        superpixels = sparse_rows(node_confusion(instance.truth, solution.labels)).tolist()
     return Result(
-        spec.text,
-        name,
-        n_nodes,
-        solution.energy,
-        instance.crf.terms(solution.labels),
-        solution.lower_bound,
-        solution.optimal,
-        solution.seconds,
-        cpu_seconds,
-        pixels,
-        superpixels,
+        solver=spec.text,
+        name=name,
+        nodes=n_nodes,
+        energy=solution.energy,
+        terms=instance.crf.terms(solution.labels),
+        lower_bound=solution.lower_bound,
+        optimal=solution.optimal,
+        seconds=solution.seconds,
+        cpu_seconds=cpu_seconds,
+        pixels=pixels,
+        superpixels=superpixels,
     )
 
 
 def _reference(spec: SolverSpec, record: Record) -> Result:
-    truth = record.truth_counts()
-    if truth is None:
+    truth, confusion = record.truth, record.net_confusion
+    if truth is None or confusion is None:
         return Result(spec.text, record.name, record.n_nodes, failed="there is no truth")
     if spec.name == "net":
-        return Result(spec.text, record.name, record.n_nodes, pixels=sparse(record.net_counts()))
-    best = np.argmax(truth, axis=1).astype(np.int64)
+        pixels = sparse_rows(confusion).tolist()
+        return Result(spec.text, record.name, record.n_nodes, pixels=pixels)
+    best = np.argmax(truth, axis=1)
     return Result(
         spec.text,
         record.name,
         record.n_nodes,
-        pixels=sparse(pixel_confusion(truth, best)),
-        superpixels=sparse(node_confusion(truth, best)),
+        pixels=sparse_rows(pixel_confusion(truth, best)).tolist(),
+        superpixels=sparse_rows(node_confusion(truth, best)).tolist(),
     )

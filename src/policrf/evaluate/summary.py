@@ -1,7 +1,7 @@
 """Figures of a grid of results: IoU with intervals over images, energies, gaps, paired comparisons.
 
 Intervals are bootstrap intervals over images (percentiles, 95 %): images are drawn with replacement
-and the data set's confusion matrix is summed anew. A pair of solvers is compared on the same draws.
+and the data set's confusion matrix is summed again. Two solvers are compared on the same draws.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
-from policrf.evaluate.results import Result, dense
-from policrf.metrics import class_iou, mean_over_classes, pixel_accuracy
+from policrf.evaluate.results import Result
+from policrf.metrics import class_iou, dense_matrix, mean_over_classes, pixel_accuracy
 from policrf.types import FloatArray
 
 FREQUENT = 10  # images a class must occur in to count as frequent
@@ -60,7 +60,8 @@ class ResultGrid:
         entries = [getattr(result, level) for result in self.by_solver[solver]]
         if any(entry is None for entry in entries):
             return None
-        return np.stack([dense(entry, len(self.labels)) for entry in entries])
+        size = len(self.labels)
+        return np.stack([dense_matrix(entry, (size, size)) for entry in entries])
 
     def frequent(self, solver: str) -> NDArray[np.bool_]:
         """Classes that occur in the truth of at least ten images."""
@@ -154,7 +155,14 @@ class ResultGrid:
         exact = [float(mean_over_classes(class_iou(x.sum(axis=0)), chosen)) for x in (a, b)]
         low, high = np.percentile(difference, LEVELS)
         ahead = (difference > 0).mean() + 0.5 * (difference == 0).mean()
-        return Comparison(first, second, exact[0] - exact[1], float(low), float(high), float(ahead))
+        return Comparison(
+            first=first,
+            second=second,
+            difference=exact[0] - exact[1],
+            low=float(low),
+            high=float(high),
+            wins=float(ahead),
+        )
 
 
 def _mean_terms(results: Sequence[Result]) -> dict[str, float]:

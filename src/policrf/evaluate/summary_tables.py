@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import to_json
 from policrf.evaluate.summary import Comparison
 
 MISSING = "–"
@@ -106,11 +106,10 @@ def write_summary(
     comparisons: Sequence[Comparison] = (),
 ) -> None:
     """summary.md, summary.csv and summary.json."""
-    pairs = [vars(pair) for pair in comparisons]
     contents = {
         "summary.md": summary_markdown(rows, comparisons) + "\n" + class_markdown(rows, labels),
         "summary.csv": summary_csv(rows),
-        "summary.json": json.dumps({"rows": list(rows), "comparisons": pairs}, indent=1) + "\n",
+        "summary.json": to_json({"rows": rows, "comparisons": comparisons}, indent=1) + "\n",
     }
     for name, text in contents.items():
         with atomic_write(folder / name) as file:

@@ -8,14 +8,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.box_overlap import covered_share, inside_larger
 from policrf.types import Float32Array, IntArray, Pixels
 from policrf.vision.classes import NO_LABEL
 from policrf.vision.opencv import grabcut, resize, suppress
 from policrf.vision.superpixels.slic import Segments
 
 SupportRule = Literal["inside", "rider", "none"]
-INSIDE_SHARE = 0.8  # a box is inside a larger one if that covers this much of it …
-LARGER_BY = 1.5  # … and has at least this many times its area
 RIDER_SHARE = 0.1  # a pedestrian rides a bicycle whose box covers this much of theirs
 PLAIN, RIDDEN = 0, 1  # roles: an object with a label; something that is ridden (MOTS: a bicycle)
 
@@ -135,16 +134,6 @@ def box_distribution(distribution: Float32Array, detections: Detections) -> Floa
     return out
 
 
-def covered_share(boxes: Float32Array) -> Float32Array:
-    """`[B, B]`: the share of box a's area that box b covers."""
-    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
-    common = np.prod(np.clip(high - low, 0, None), axis=2)
-    area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    share: Float32Array = common / np.maximum(area, 1e-12)[:, None]
-    return share
-
-
 def support_labels(detections: Detections, rule: SupportRule) -> IntArray:
     """The label that HOP2 asks for in every box, −1 where it is not evaluated, `[B]`.
 
@@ -154,15 +143,13 @@ def support_labels(detections: Detections, rule: SupportRule) -> IntArray:
     labels = np.full(len(detections), -1, np.int64)
     if len(detections) == 0 or rule == "none":
         return labels
-    cover = covered_share(detections.boxes)
-    labeled = detections.labels > 0
     if rule == "rider":
+        cover = covered_share(detections.boxes)
         ridden = detections.roles == RIDDEN
         rides = (detections.labels > 1) & (cover[:, ridden] >= RIDER_SHARE).any(axis=1)
         labels[rides] = 0
         return labels
-    area = np.prod(detections.boxes[:, 2:] - detections.boxes[:, :2], axis=1)
-    larger = (area[None, :] >= LARGER_BY * area[:, None]) & labeled[None, :]
-    inside = labeled & ((cover >= INSIDE_SHARE) & larger).any(axis=1)
+    labeled = detections.labels > 0
+    inside = labeled & inside_larger(detections.boxes, holders=labeled)
     labels[inside] = detections.labels[inside]
     return labels

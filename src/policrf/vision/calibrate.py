@@ -9,13 +9,14 @@ labelings; a temperature by that of distributions averaged over neighbours with 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
 from policrf.datasets.workers import each
 from policrf.errors import InvalidInstance, InvalidOption
@@ -23,68 +24,13 @@ from policrf.metrics import class_iou, mean_over_classes, pixel_confusion
 from policrf.solvers import solve
 from policrf.types import IntArray
 from policrf.vision.build import to_instance
+from policrf.vision.calibration import CalibrateOptions, Calibration, Grids, Trial
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
 
 Setting = tuple[Energy, str]
-GATES = ("below", "above", "contrast")
-FREQUENT = 10
-
-
-@dataclass(frozen=True)
-class Grids:
-    """The values that are tried."""
-
-    alpha: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    """For the hard gates."""
-    alpha_contrast: tuple[float, ...] = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4)
-    """For the contrast gate, per pixel of border."""
-    beta: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    """Quantiles of |g_i · g_j| over the training edges."""
-    sigma_colour: tuple[float, ...] = (5.0, 10.0, 20.0, math.inf)
-    sigma_feature: tuple[float, ...] = (0.5, 2.0, math.inf)
-    """In units of the mean of 1 − g_i · g_j over the training edges."""
-    w: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    w_support: tuple[float, ...] = (0.4,)
-    """Values of w that are tried beside the chosen one when HOP2 joins."""
-    lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
-    C: tuple[float, ...] = (1.5, 2.0, 3.0)
-    support: tuple[str, ...] = ("special", "all")
-    temperature: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting and its score."""
-
-    stage: str
-    energy: Energy
-    potentials: str
-    iou: float
-    frequent: float
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The chosen energy, and everything that was tried."""
-
-    energy: Energy
-    kinds: dict[str, Energy]
-    """The best energy of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2. A term that lowers the score
-    is there with the weight that harms least; `best` shows it."""
-    trials: tuple[Trial, ...]
-    baseline: float
-    """Score of the unary argmax on the same images."""
-    images: int
-    solver: str
-    score: str
-    best: dict[str, float] = field(default_factory=dict)
-    """The score of the best setting of every stage."""
-
-    def value(self, trial: Trial) -> float:
-        """What was maximised."""
-        return trial.frequent if self.score == "frequent" else trial.iou
+FREQUENT = 10  # images a class must occur in to count as frequent
 
 
 @dataclass(frozen=True)
@@ -99,17 +45,20 @@ class _Search:
     """Scores settings on a fixed set of images."""
 
     def __init__(
-        self, prepared: Prepared, positions: Sequence[int], solver: str, seed: int, jobs: int,
-        score: str, advance: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.prepared, self.positions = prepared, positions
-        self.solver, self.seed, self.jobs = solver, seed, jobs
-        self.score, self.advance = score, advance
+        self,
+        prepared: Prepared,
+        options: CalibrateOptions,
+        jobs: int,
+        advance: Callable[[str], None],
+    ) -> None:
+        self.prepared, self.options = prepared, options
+        self.positions = _positions(prepared, options.images, options.seed)
+        self.jobs, self.advance = jobs, advance
         self.trials: list[Trial] = []
 
     def run(self, stage: str, settings: Sequence[Setting]) -> Trial:
         """Try all settings; the first of the best wins."""
-        job = _Job(self.prepared, tuple(settings), self.solver, self.seed)
+        job = _Job(self.prepared, tuple(settings), self.options.solver, self.options.seed)
         work = _temperatures if stage == "temperature" else _solutions
         n_labels = len(self.prepared.labels)
         total = np.zeros((len(settings), n_labels, n_labels), np.int64)
@@ -123,7 +72,9 @@ class _Search:
         chosen = images >= FREQUENT
         frequent = mean_over_classes(iou, chosen) if chosen.any() else every
         trials = [
-            Trial(stage, energy, potentials, float(a), float(f))
+            Trial(
+                stage=stage, energy=energy, potentials=potentials, iou=float(a), frequent=float(f)
+            )
             for (energy, potentials), a, f in zip(settings, every, frequent, strict=True)
         ]
         self.trials += trials
@@ -131,42 +82,43 @@ class _Search:
 
     def value(self, trial: Trial) -> float:
         """What is maximised."""
-        return trial.frequent if self.score == "frequent" else trial.iou
+        return trial.value(self.options.score)
 
 
 def calibrate(
-    prepared: Prepared,
+    prepared: Prepared | str | Path,
+    options: CalibrateOptions | None = None,
     *,
     start: Energy | None = None,
-    solver: str = "alpha_expansion",
-    gates: Sequence[str] = GATES,
     grids: Grids | None = None,
-    images: int | None = None,
-    score: str = "frequent",
-    seed: int = 0,
     jobs: int = 1,
     advance: Callable[[str], None] = lambda stage: None,
+    **changes: Any,
 ) -> Calibration:
     """Choose an energy on prepared training data.
 
-    images: use so many, drawn by `seed`; all by default.
-    score: the mean IoU over "all" classes, or over those "frequent" in at least ten of the images,
-    which few images decide with less noise (over all classes where none is frequent).
+    Parameters
+    ----------
+    prepared: what `prepare` wrote, with truth.
+    options: solver, gates, images, score, seed; the defaults without them. With score="frequent"
+        few images decide with less noise (all classes count where none is frequent).
+    start: the weights that are not varied, and those of the first stage.
+    grids: the values that are tried.
+    jobs: processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    advance: called with the stage for every image that is done.
+    changes: fields of `CalibrateOptions` by name, such as solver="icm".
     """
-    for gate in gates:
-        if gate not in GATES:
-            raise InvalidOption(f"gate {gate!r}: there are {', '.join(GATES)}")
-    if score not in ("all", "frequent"):
-        raise InvalidOption(f"score {score!r}: it is all or frequent")
+    chosen = changed(options or CalibrateOptions(), changes, "calibrate")
+    if not isinstance(prepared, Prepared):
+        prepared = Prepared(prepared)
     energy, grids = start or Energy(), grids or Grids()
-    positions = _positions(prepared, images, seed)
-    search = _Search(prepared, positions, solver, seed, jobs, score, advance)
+    search = _Search(prepared, chosen, jobs, advance)
     baseline = search.run("unary", [(energy, "u")])
-    quantiles, spread, has_boxes = _survey(prepared, positions, grids.beta)
+    quantiles, spread, has_boxes = _survey(prepared, search.positions, grids.beta)
 
     pairwise = [
         search.run(f"pairwise {gate}", list(_pairwise(energy, gate, grids, quantiles, spread)))
-        for gate in gates
+        for gate in chosen.gates
     ]
     winner = max(pairwise, key=search.value)
     best = {trial.stage: search.value(trial) for trial in (baseline, *pairwise)}
@@ -178,22 +130,16 @@ def calibrate(
             best[stage] = search.value(winner)
     warm = [(winner.energy.replace(temperature=t), "") for t in grids.temperature]
     temperature = search.run("temperature", warm).energy.temperature
-    kinds = {name: kind.replace(temperature=temperature) for name, kind in kinds.items()}
     return Calibration(
         energy=winner.energy.replace(temperature=temperature),
-        kinds=kinds,
+        kinds={name: kind.replace(temperature=temperature) for name, kind in kinds.items()},
         trials=tuple(search.trials),
         baseline=search.value(baseline),
-        images=len(positions),
-        solver=solver,
-        score=score,
+        images=len(search.positions),
+        prepared=prepared.folder.name,
+        options=chosen,
         best=best,
     )
-
-
-def stages(gates: Sequence[str]) -> int:
-    """How many passes over the images `calibrate` makes at most."""
-    return len(gates) + 4
 
 
 def _pairwise(
@@ -216,7 +162,7 @@ def _agreement(energy: Energy, grids: Grids) -> Iterator[Setting]:
 
 
 def _support(energy: Energy, grids: Grids) -> Iterator[Setting]:
-    # A quota that is met by a part of the box asks HOP1 for the rest: w is tried anew beside it.
+    # A quota that is met by a part of the box asks HOP1 for the rest: w is tried again beside it.
     strengths = sorted({energy.w, *grids.w_support})
     for w, chosen, lam, c in itertools.product(strengths, grids.support, grids.lambda_, grids.C):
         yield energy.replace(w=w, support=chosen, lambda_=lam, C=c), "u+p+hop1+hop2"
@@ -273,7 +219,7 @@ def _temperatures(job: _Job, position: int, cache: dict[str, Any]) -> IntArray:
 
 
 def _truth(record: Record, job: _Job) -> IntArray:
-    truth = record.truth_counts()
+    truth = record.truth
     if truth is None:
         raise InvalidInstance(
             f"{job.prepared.folder}: {record.name} has no truth, and calibration needs it"

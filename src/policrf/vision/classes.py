@@ -26,7 +26,7 @@ NO_LABEL = -1
 
 
 def canonical(name: str) -> str:
-    """A class name as it is compared.
+    """A class name in the form that names are compared in.
 
     >>> canonical("Potted plant"), canonical("motorcycle")
     ('pottedplant', 'motorbike')

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from policrf._version import __version__
+from policrf.crf.io.json_text import as_json
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import SupportRule
 from policrf.vision.nets.segmentation_net import Fit, NetOptions
@@ -81,18 +81,18 @@ class Recipe:
     def net_options(self) -> NetOptions:
         """The part that concerns the segmentation net."""
         return NetOptions(
-            self.scores,
-            self.hypercolumns,
-            self.fit,
-            self.net_windows,
-            self.mean,
-            self.deviation,
-            self.bgr,
+            scores=self.scores,
+            hypercolumns=self.hypercolumns,
+            fit=self.fit,
+            windows=self.net_windows,
+            mean=self.mean,
+            deviation=self.deviation,
+            bgr=self.bgr,
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        plain: dict[str, Any] = as_json(self)
         return plain
 
     @staticmethod

@@ -61,7 +61,7 @@ def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | I
         if header["kind"] == "crf":
             return crf
         return Instance(
-            crf,
+            crf=crf,
             features=arrays["features"],
             edges=arrays["graph_edges"],
             edge_weights=arrays["graph_weights"],

@@ -8,7 +8,7 @@ from tests.vision.builders import call, prepared_scenes
 
 import policrf as pc
 from policrf.datasets.instances import load_prepared
-from policrf.errors import InvalidFile
+from policrf.errors import InvalidFile, InvalidOption
 from policrf.evaluate import runner
 from policrf.evaluate.results import read_results
 from policrf.evaluate.runner import evaluate
@@ -47,7 +47,7 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
 
 def test_results_are_those_of_the_solver(prepared):
     instances = load_prepared(prepared, Energy(alpha=0.1))
-    results = evaluate(instances, ["net", "oracle", "unary", "icm"])
+    results = evaluate(instances, ["net", "oracle", "unary", "icm"]).results
     assert len(results) == 24
     by_key = {result.key: result for result in results}
     for instance in instances:
@@ -68,12 +68,12 @@ def test_results_are_those_of_the_solver(prepared):
 
 def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):
     instances = load_prepared(prepared)
-    full = evaluate(instances, ["unary", "icm"], out=tmp_path)
+    full = evaluate(instances, ["unary", "icm"], out=tmp_path).results
     log = tmp_path / "results.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[:5]) + lines[5][: len(lines[5]) // 2])
     advanced = []
-    again = evaluate(instances, ["unary", "icm"], out=tmp_path, advance=advanced.append)
+    again = evaluate(instances, ["unary", "icm"], out=tmp_path, advance=advanced.append).results
     assert len(advanced) == 12
     assert [r.key for r in again] == [r.key for r in full]
     assert [r.energy for r in again] == [r.energy for r in full]
@@ -89,7 +89,7 @@ def test_a_solver_that_cannot_take_a_potential_says_so(prepared):
     from policrf.solvers.spec import SOLVERS
 
     SOLVERS.register("timid", timid)
-    results = evaluate(load_prepared(prepared), ["timid"])
+    results = evaluate(load_prepared(prepared), ["timid"]).results
     assert all("timid cannot take Potts" in result.failed for result in results)
     assert all(math.isnan(result.energy) for result in results)
 
@@ -141,8 +141,23 @@ def test_wrong_commands(prepared, tmp_path, capsys):
 def test_several_processes_give_the_same_results(prepared, monkeypatch):
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
     instances = load_prepared(prepared)
-    alone = evaluate(instances, ["unary", "icm"], jobs=1)
-    together = evaluate(instances, ["unary", "icm"], jobs=2)
+    alone = evaluate(instances, ["unary", "icm"], jobs=1).results
+    together = evaluate(instances, ["unary", "icm"], jobs=2).results
     assert [(r.key, r.energy, r.pixels) for r in alone] == [
         (r.key, r.energy, r.pixels) for r in together
     ]
+
+
+def test_any_instances_can_be_evaluated(capsys):
+    scenes = [pc.make_scene(30, "B", seed=seed) for seed in range(3)]
+    grid = pc.evaluate(scenes, ["unary", "icm", "synthetic-50:refine=true"])
+    for k, scene in enumerate(scenes):
+        found = grid.by_solver["synthetic-50:refine=true"][k]
+        assert found.energy == pc.solve(scene, "synthetic-50", refine=True).energy
+    assert "| icm |" in str(grid)
+    with pytest.raises(InvalidOption, match="prepared images"):
+        pc.evaluate(scenes, ["net"])
+    assert call(["evaluate", "synthetic:B:30", "--limit", "3", "--solvers", "icm", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    expected = [pc.solve(pc.make_scene(30, "B", seed=seed), "icm").energy for seed in range(3)]
+    assert rows[0]["energy"] == pytest.approx(np.mean(expected))

@@ -18,8 +18,9 @@ import numpy as np
 from policrf.crf.instance import Instance
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, UnsupportedPotential
+from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, to_line
+from policrf.evaluate.summary import ResultGrid
 from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
@@ -38,7 +39,7 @@ def parse_row(text: str) -> SolverSpec:
 class Job:
     """What a worker process needs: the instances, and how they are solved."""
 
-    instances: InstanceSequence
+    instances: Sequence[Instance]
     seconds: float | None = None
     seed: int = 0
 
@@ -47,21 +48,46 @@ Task = tuple[SolverSpec, int]
 
 
 def evaluate(
-    instances: InstanceSequence,
+    instances: Sequence[Instance],
     solvers: Sequence[str],
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     seconds: float | None = None,
     seed: int = 0,
     jobs: int = 1,
     advance: Callable[[str], None] = lambda text: None,
-) -> list[Result]:
-    """Solve every instance with every solver; with `out`, results of an earlier run are kept."""
+) -> ResultGrid:
+    """Solve every instance with every solver and hold the labelings against the truth.
+
+    Parameters
+    ----------
+    instances
+        Instances of one label set, as `load_instances` gives them.
+    solvers
+        Solvers and policies as in `solve`, one row each. Prepared images have two more: "net", the
+        segmentation net's own pixels, and "oracle", the best labeling that superpixels allow.
+    out
+        Folder for results.jsonl; what an earlier run left there is not solved again.
+    seconds
+        Time limit of one solver on one instance.
+    seed
+        Of the solvers, and of the bootstrap behind the intervals.
+    jobs
+        Processes.
+    advance
+        Called with the row of every result.
+
+    >>> import policrf as pc
+    >>> grid = evaluate([pc.make_scene(30, "A", seed=k) for k in range(3)], ["unary", "icm"])
+    >>> grid.row("icm")["energy"] <= grid.row("unary")["energy"]
+    True
+    """
     specs = [parse_row(text) for text in dict.fromkeys(solvers)]
+    _refuse_references(specs, instances)
     job = Job(instances, seconds, seed)
-    log = None if out is None else out / "results.jsonl"
+    log = None if out is None else Path(out) / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
-    names = instances.names
+    names = names_of(instances)
     tasks = [(spec, k) for k in range(len(instances)) for spec in specs]
     missing = [task for task in tasks if (task[0].text, names[task[1]]) not in known]
     for spec, _ in tasks[: len(tasks) - len(missing)]:
@@ -73,7 +99,29 @@ def evaluate(
             known[result.key] = result
             append(result)
             advance(result.solver)
-    return [known[spec.text, names[k]] for spec, k in tasks]
+    results = [known[spec.text, names[k]] for spec, k in tasks]
+    return ResultGrid(results, label_names(instances), seed)
+
+
+def names_of(instances: Sequence[Instance]) -> list[str]:
+    """One name an instance: an image's, else its number."""
+    if isinstance(instances, InstanceSequence):
+        return instances.names
+    return [str(k) for k in range(len(instances))]
+
+
+def label_names(instances: Sequence[Instance]) -> tuple[str, ...]:
+    """The names of the labels, or their numbers."""
+    if isinstance(instances, InstanceSequence):
+        return instances.prepared.labels
+    first = instances[0]
+    return first.label_names or tuple(map(str, range(first.crf.n_labels)))
+
+
+def _refuse_references(specs: Sequence[SolverSpec], instances: Sequence[Instance]) -> None:
+    wrong = [spec.text for spec in specs if spec.name in REFERENCES]
+    if wrong and not isinstance(instances, InstanceSequence):
+        raise InvalidOption(f"the row {wrong[0]} is for prepared images; these instances are not")
 
 
 class _Log:
@@ -120,6 +168,8 @@ def _run(job: Job, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 def solve_one(job: Job, task: Task, cache: dict[str, Any]) -> Result:
     """One solver on one instance."""
     spec, position = task
+    if not isinstance(job.instances, InstanceSequence):
+        return judged(job.instances[position], spec, str(position), job.seconds, job.seed)
     if cache.get("position") != position:
         cache.update(position=position, record=job.instances.record(position), instance=None)
     record: Record = cache["record"]

@@ -41,6 +41,7 @@ class ResultGrid:
     """All results of one evaluation, by solver; images in the same order for each."""
 
     def __init__(self, results: Sequence[Result], labels: Sequence[str], seed: int = 0) -> None:
+        self.results = list(results)
         self.labels = tuple(labels)
         self.seed = seed
         self.by_solver: dict[str, list[Result]] = {}
@@ -50,6 +51,12 @@ class ResultGrid:
     def solvers(self) -> list[str]:
         """In the order they came."""
         return list(self.by_solver)
+
+    def __str__(self) -> str:
+        """The summary as a Markdown table."""
+        from policrf.evaluate.summary_tables import summary_markdown
+
+        return summary_markdown([self.row(solver) for solver in self.solvers()])
 
     def failed(self, solver: str) -> str:
         """Why the solver has no labelings, empty if it has."""

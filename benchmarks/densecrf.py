@@ -19,9 +19,9 @@ from pydensecrf.utils import unary_from_softmax
 
 from policrf.datasets.voc import Voc
 from policrf.datasets.workers import each
-from policrf.evaluate.results import Result, read_results, to_line
-from policrf.evaluate.summary import ResultGrid
-from policrf.evaluate.summary_tables import summary_markdown
+from policrf.evaluation.results import Result, read_results, to_line
+from policrf.evaluation.summary import ResultGrid
+from policrf.evaluation.summary_tables import summary_markdown
 from policrf.metrics import pair_counts, sparse_rows
 from policrf.vision.images import read_image
 from policrf.vision.nets.segmentation_net import SegmentationNet

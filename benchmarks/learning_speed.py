@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import tyro
 
-from policrf.evaluate.report import Table, write_tables
+from policrf.evaluation.report import Table, write_tables
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner

@@ -17,7 +17,7 @@ import numpy as np
 import tyro
 
 from policrf.datasets.sources import load_instances
-from policrf.evaluate.report import Table, write_tables
+from policrf.evaluation.report import Table, write_tables
 from policrf.learn.acting import play
 from policrf.mdp.rewards import DIFFERENCE, REWARDS, SHAPED
 from policrf.policy.engine import Engine

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from policrf.crf.potentials import Tables as Tables
     from policrf.datasets.prepare import prepare as prepare
     from policrf.datasets.sources import load_instances as load_instances
-    from policrf.evaluate.runner import evaluate as evaluate
+    from policrf.evaluation.runner import evaluate as evaluate
     from policrf.learn.train import train as train
     from policrf.policy.checkpoint import list_policies as list_policies
     from policrf.policy.checkpoint import load_policy as load_policy
@@ -58,7 +58,7 @@ _PUBLIC = {
     "calibrate": "policrf.vision.calibrate",
     "describe": "policrf.solvers.describe",
     "errors": "policrf",
-    "evaluate": "policrf.evaluate.runner",
+    "evaluate": "policrf.evaluation.runner",
     "list_policies": "policrf.policy.checkpoint",
     "list_solvers": "policrf.solvers",
     "load_instances": "policrf.datasets.sources",

@@ -15,7 +15,7 @@ from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance
-    from policrf.evaluate.results import Result
+    from policrf.evaluation.results import Result
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def run(config: Config) -> None:
     from policrf.cli.progress import progress_bar
     from policrf.datasets.instances import InstanceSequence
     from policrf.datasets.sources import load_instances
-    from policrf.evaluate.runner import REFERENCES, evaluate
-    from policrf.evaluate.summary_tables import summary_markdown, write_summary
+    from policrf.evaluation.runner import REFERENCES, evaluate
+    from policrf.evaluation.summary_tables import summary_markdown, write_summary
 
     if len(config.compare) % 2:
         raise InvalidOption("--compare takes pairs of solvers: first second first second …")

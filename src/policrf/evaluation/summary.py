@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
-from policrf.evaluate.results import Result
+from policrf.evaluation.results import Result
 from policrf.metrics import class_iou, dense_matrix, mean_over_classes, pixel_accuracy
 from policrf.types import FloatArray
 
@@ -54,7 +54,7 @@ class ResultGrid:
 
     def __str__(self) -> str:
         """The summary as a Markdown table."""
-        from policrf.evaluate.summary_tables import summary_markdown
+        from policrf.evaluation.summary_tables import summary_markdown
 
         return summary_markdown([self.row(solver) for solver in self.solvers()])
 

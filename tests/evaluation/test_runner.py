@@ -9,9 +9,9 @@ from tests.vision.builders import call, prepared_scenes
 import policrf as pc
 from policrf.datasets.instances import load_prepared
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.evaluate import runner
-from policrf.evaluate.results import read_results
-from policrf.evaluate.runner import evaluate
+from policrf.evaluation import runner
+from policrf.evaluation.results import read_results
+from policrf.evaluation.runner import evaluate
 from policrf.metrics import dense_matrix, mean_iou
 from policrf.vision.energy_weights import Energy
 
@@ -129,7 +129,7 @@ def test_a_full_disk_keeps_what_is_finished(prepared, tmp_path):
 def test_wrong_commands(prepared, tmp_path, capsys):
     for arguments, message in (
         ([str(prepared), "--solvers", "magic"], "no solver"),
-        ([str(tmp_path)], "not a finished folder"),
+        ([str(tmp_path)], "nor prepared images"),
         ([str(prepared), "--compare", "icm"], "pairs"),
         ([str(prepared), "--energy", str(tmp_path / "none.yaml")], "none.yaml"),
     ):

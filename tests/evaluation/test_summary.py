@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from policrf.errors import InvalidOption
-from policrf.evaluate.results import Result, from_line, to_line
-from policrf.evaluate.summary import ResultGrid
-from policrf.evaluate.summary_tables import class_markdown, summary_csv, summary_markdown
+from policrf.evaluation.results import Result, from_line, to_line
+from policrf.evaluation.summary import ResultGrid
+from policrf.evaluation.summary_tables import class_markdown, summary_csv, summary_markdown
 from policrf.metrics import (
     class_iou,
     dense_matrix,

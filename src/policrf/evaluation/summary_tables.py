@@ -10,7 +10,7 @@ from typing import Any
 
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.json_text import to_json
-from policrf.evaluate.summary import Comparison
+from policrf.evaluation.summary import Comparison
 
 MISSING = "–"
 

@@ -19,8 +19,8 @@ from policrf.crf.instance import Instance
 from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
-from policrf.evaluate.results import Result, read_results, rewrite, to_line
-from policrf.evaluate.summary import ResultGrid
+from policrf.evaluation.results import Result, read_results, rewrite, to_line
+from policrf.evaluation.summary import ResultGrid
 from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec

@@ -65,13 +65,16 @@ def _compiled(function: Any, name: str) -> tuple[int, Any]:
             function(carray(costs, count), carray(changes, count), ties != 0, rewards)
         except Exception:
             rewards[:] = np.nan
-        if np.isnan(rewards).any():
-            complaint()
+        for label in range(count):
+            if np.isnan(rewards[label]):
+                complaint()
+                break
 
     try:
         callback = cfunc(_C_SIGNATURE)(call)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0]
+        lines = [line.strip(" -") for line in str(error).splitlines()]
+        reason = next((line for line in lines if line and "pipeline" not in line), lines[0])
         raise RewardFailed(
             f"numba cannot compile the reward {name!r} for (costs float64[:], changes float64[:], "
             f"ties bool, out float64[:]): {reason}"

@@ -35,13 +35,9 @@ MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 
 def dual_decomposition(
-    run: Run,
-    *,
-    iterations: int = 300,
-    round_every: int = 5,
-    polish: bool = True,
+    run: Run, *, iterations: int = 300, round_every: int = 5, polish: bool = True,
     table_limit: int = TABLE_LIMIT,
-) -> None:
+) -> None:  # fmt: skip
     """Raise a lower bound by subgradient steps over trees and cliques until their copies agree.
 
     Parameters

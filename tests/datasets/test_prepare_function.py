@@ -10,8 +10,8 @@ import pytest
 from tests.vision.builders import LABELS, call, prepare_arguments, write_scene_folder
 
 from policrf.cli.prepare import Config
-from policrf.datasets.folder import Folder
 from policrf.datasets.instances import load_prepared
+from policrf.datasets.layouts.folder import Folder
 from policrf.datasets.options import PrepareOptions
 from policrf.datasets.prepare import prepare
 from policrf.errors import InvalidOption
@@ -142,9 +142,8 @@ def test_a_plugin_is_prepared_by_its_name(plugin, scenes, tmp_path):
 
 def test_help_and_errors_list_plugins_too(plugin, tmp_path):
     assert "pairs" in policrf(plugin, "prepare", "--help").stdout
-    missing = policrf(
-        plugin, "prepare", "pears", "--root", tmp_path, "--out", tmp_path, "--net", "x"
-    )
+    here = ["--root", tmp_path, "--out", tmp_path, "--net", "x"]
+    missing = policrf(plugin, "prepare", "pears", *here)
     assert missing.returncode == 2
     assert "folder, images, mots, pairs, voc" in missing.stderr
     wrong = policrf(plugin, "prepare", "pairs", *here, "--masks", tmp_path)

@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 
 from policrf.errors import InvalidFile
-from policrf.vision.calibration import CalibrateOptions
+from policrf.vision.calibration.result import CalibrateOptions
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def run(config: Config) -> None:
     from policrf.crf.io.json_text import as_json, to_json
     from policrf.datasets.store import Prepared
     from policrf.solvers import SOLVERS
-    from policrf.vision.calibrate import calibrate
+    from policrf.vision.calibration.calibrate import calibrate
 
     options = config.options
     SOLVERS.get(options.solver)

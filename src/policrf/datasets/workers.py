@@ -19,6 +19,7 @@ Shared = TypeVar("Shared")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Work = Callable[[Shared, Item, dict[str, Any]], Result]
+Advance = Callable[[str], None]  # told the name of each item that is done
 AHEAD = 8  # items a process, submitted before their turn: results wait in memory
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

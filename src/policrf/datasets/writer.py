@@ -8,7 +8,6 @@ number of processes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from policrf.datasets.store import (
     write_reduction,
     write_shard,
 )
-from policrf.datasets.workers import each
+from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.recipe import Recipe, library_versions
@@ -46,11 +45,7 @@ class Summary:
 
 
 def write_prepared(
-    plan: Plan,
-    out: str | Path,
-    *,
-    jobs: int = 1,
-    advance: Callable[[str], None] = lambda text: None,
+    plan: Plan, out: str | Path, *, jobs: int = 1, advance: Advance = lambda name: None
 ) -> Summary:
     """Write a prepared folder.
 

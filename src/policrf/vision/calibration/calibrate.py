@@ -9,7 +9,7 @@ labelings; a temperature by that of distributions averaged over neighbours with 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ import numpy as np
 
 from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
-from policrf.datasets.workers import each
+from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.metrics import class_iou, mean_over_classes, pixel_confusion
 from policrf.solvers import solve
 from policrf.types import IntArray
 from policrf.vision.build import to_instance
-from policrf.vision.calibration import CalibrateOptions, Calibration, Grids, Trial
+from policrf.vision.calibration.result import CalibrateOptions, Calibration, Grids, Trial
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
@@ -45,11 +45,7 @@ class _Search:
     """Scores settings on a fixed set of images."""
 
     def __init__(
-        self,
-        prepared: Prepared,
-        options: CalibrateOptions,
-        jobs: int,
-        advance: Callable[[str], None],
+        self, prepared: Prepared, options: CalibrateOptions, jobs: int, advance: Advance
     ) -> None:
         self.prepared, self.options = prepared, options
         self.positions = _positions(prepared, options.images, options.seed)
@@ -92,7 +88,7 @@ def calibrate(
     start: Energy | None = None,
     grids: Grids | None = None,
     jobs: int = 1,
-    advance: Callable[[str], None] = lambda stage: None,
+    advance: Advance = lambda stage: None,
     **changes: Any,
 ) -> Calibration:
     """Choose an energy on prepared training data.

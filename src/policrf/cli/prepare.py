@@ -14,7 +14,7 @@ from policrf.datasets import DATASETS
 from policrf.datasets.options import PrepareOptions
 
 if TYPE_CHECKING:
-    from policrf.datasets.writer import Summary
+    from policrf.datasets.plan import Summary
 
 _DATASETS = tyro.conf.arg(metavar="DATASET", help=f"Which data set: {', '.join(DATASETS.names())}.")
 

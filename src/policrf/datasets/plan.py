@@ -31,6 +31,18 @@ class Skip:
 
 
 @dataclass(frozen=True)
+class Summary:
+    """What preparing did."""
+
+    prepared: int
+    """Images that are in the folder now."""
+    skipped: tuple[Skip, ...]
+    """Images that could not be used."""
+    reused: int
+    """Images that an earlier run had finished."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything a worker process needs to make records."""
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from policrf.datasets.base import Dataset
 from policrf.datasets.options import PrepareOptions, changed
-from policrf.datasets.plan import make_plan
+from policrf.datasets.plan import Summary, make_plan
 from policrf.datasets.workers import Advance
-from policrf.datasets.writer import Summary, write_prepared
+from policrf.datasets.writer import write_prepared
 
 
 def prepare(

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 
 from policrf.crf.io.json_text import read_json, write_json
 from policrf.datasets.base import Sample
-from policrf.datasets.plan import Plan, Skip, make_columns, make_record
+from policrf.datasets.plan import Plan, Skip, Summary, make_columns, make_record
 from policrf.datasets.store import (
     SHARD_SIZE,
     read_reduction,
@@ -32,16 +32,6 @@ from policrf.vision.recipe import Recipe, library_versions
 from policrf.vision.record import Record
 
 FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What preparing did."""
-
-    prepared: int
-    skipped: tuple[Skip, ...]
-    reused: int
-    """Images that an earlier run had finished."""
 
 
 def write_prepared(

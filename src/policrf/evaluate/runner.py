@@ -101,7 +101,18 @@ def evaluate(
     jobs: int = 1,
     advance: Callable[[str], None] = lambda text: None,
 ) -> list[Result]:
-    """Solve every instance with every solver; with `out`, results of an earlier run are kept."""
+    """Solve every instance with every solver; one result for each pair, image after image.
+
+    Parameters
+    ----------
+    instances: prepared data under an energy.
+    solvers: names with options, policies, "net" or "oracle".
+    out: a folder for results.jsonl; results of an earlier run there are kept.
+    seconds: time limit of one solver on one instance.
+    seed: of the solvers.
+    jobs: processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    advance: called with the solver for every result.
+    """
     specs = [SolverSpec.parse(text) for text in dict.fromkeys(solvers)]
     job = Job(instances, seconds, seed)
     log = None if out is None else out / "results.jsonl"

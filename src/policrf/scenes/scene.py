@@ -197,7 +197,7 @@ def _potentials(
 
 
 def _with_quota(scene: Description, cliques: list[IntArray]) -> list[int]:
-    """The boxes inside a larger one, but for those whose quota contradicts a more confident box's.
+    """The boxes inside a larger one, except those whose quota contradicts a more confident box's.
 
     Each quota can be met by nodes that no earlier box of another label has: so all can be at once.
     """

@@ -45,8 +45,12 @@ def match_classes(
 ) -> NDArray[np.int64]:
     """The label of every class, −1 where it has none.
 
-    Without `chosen` classes are matched by name; a `chosen` map must name every class, with null
-    for those that have no label.
+    Parameters
+    ----------
+    classes: names of a net or detector.
+    labels: names of the data set.
+    chosen: the label of every class by name, None for a class without one; by name without it.
+    what: where `chosen` comes from, for errors.
     """
     index = {canonical(label): k for k, label in enumerate(labels)}
     if chosen is None:

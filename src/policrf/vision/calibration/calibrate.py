@@ -116,25 +116,23 @@ def calibrate(
         search.run(f"pairwise {gate}", list(_pairwise(energy, gate, grids, quantiles, spread)))
         for gate in chosen.gates
     ]
-    winner = max(pairwise, key=search.value)
-    best = {trial.stage: search.value(trial) for trial in (baseline, *pairwise)}
-    kinds = {"u": energy, "u+p": winner.energy}
-    if has_boxes:
-        for stage, settings in (("hop1", _agreement), ("hop2", _support)):
-            winner = search.run(stage, list(settings(winner.energy, grids)))
-            kinds[winner.potentials] = winner.energy
-            best[stage] = search.value(winner)
-    warm = [(winner.energy.replace(temperature=t), "") for t in grids.temperature]
+    steps = [max(pairwise, key=search.value)]
+    for stage, settings in (("hop1", _agreement), ("hop2", _support)) if has_boxes else ():
+        steps.append(search.run(stage, list(settings(steps[-1].energy, grids))))
+    winner = steps[-1].energy
+    warm = [(winner.replace(temperature=t), "") for t in grids.temperature]
     temperature = search.run("temperature", warm).energy.temperature
+    kinds = {"u": energy} | {step.potentials: step.energy for step in steps}
+    scored = (baseline, *pairwise, *steps[1:])
     return Calibration(
-        energy=winner.energy.replace(temperature=temperature),
+        energy=winner.replace(temperature=temperature),
         kinds={name: kind.replace(temperature=temperature) for name, kind in kinds.items()},
         trials=tuple(search.trials),
         baseline=search.value(baseline),
         images=len(search.positions),
         prepared=prepared.folder.name,
         options=chosen,
-        best=best,
+        best={trial.stage: search.value(trial) for trial in scored},
     )
 
 

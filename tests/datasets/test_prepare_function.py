@@ -94,7 +94,7 @@ def test_unknown_options_are_named(tmp_path):
 
 def test_one_default_each():
     """The command nests the library's dataclass, whose defaults are the recipe's."""
-    (nested,) = (field for field in dataclasses.fields(Config) if field.name == "options")
+    (nested,) = (field for field in dataclasses.fields(Config) if field.name == "records")
     assert nested.default_factory is PrepareOptions
     options, recipe = PrepareOptions(), Recipe(labels=LABELS)
     own = {field.name for field in dataclasses.fields(PrepareOptions)}

@@ -21,7 +21,7 @@ class Config:
     """Prepared training data, with truth."""
     out: Path = Path("energy.yaml")
     """The chosen weights; beside it .KIND.yaml for each kind of energy, .csv, .md and .png."""
-    options: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
+    search: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
     jobs: int = os.cpu_count() or 1
     """Processes."""
     json: bool = False
@@ -36,7 +36,7 @@ def run(config: Config) -> None:
     from policrf.solvers import SOLVERS
     from policrf.vision.calibration.calibrate import calibrate
 
-    options = config.options
+    options = config.search
     SOLVERS.get(options.solver)
     if not config.out.parent.is_dir():
         raise InvalidFile(f"{config.out}: the folder {config.out.parent} does not exist")

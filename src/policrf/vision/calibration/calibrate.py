@@ -20,7 +20,7 @@ from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
 from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.metrics import class_iou, mean_over_classes, pixel_confusion
+from policrf.metrics import FREQUENT, class_iou, mean_over_classes, pixel_confusion
 from policrf.solvers import solve
 from policrf.types import IntArray
 from policrf.vision.build import to_instance
@@ -30,7 +30,6 @@ from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
 
 Setting = tuple[Energy, str]
-FREQUENT = 10  # images a class must occur in to count as frequent
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 import pydensecrf.densecrf as dcrf
 from pydensecrf.utils import unary_from_softmax
 
-from policrf.datasets.voc import Voc
+from policrf.datasets.layouts.voc import Voc
 from policrf.datasets.workers import each
 from policrf.evaluation.results import Result, read_results, to_line
 from policrf.evaluation.summary import ResultGrid

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from policrf.solvers import solve as solve
     from policrf.solvers.describe import describe as describe
     from policrf.types import Solution as Solution
-    from policrf.vision.calibrate import calibrate as calibrate
+    from policrf.vision.calibration.calibrate import calibrate as calibrate
     from policrf.vision.energy_weights import Energy as Energy
     from policrf.vision.segment import Segmenter as Segmenter
 
@@ -55,7 +55,7 @@ _PUBLIC = {
     "Segmenter": "policrf.vision.segment",
     "Solution": "policrf.types",
     "Tables": "policrf.crf.potentials",
-    "calibrate": "policrf.vision.calibrate",
+    "calibrate": "policrf.vision.calibration.calibrate",
     "describe": "policrf.solvers.describe",
     "errors": "policrf",
     "evaluate": "policrf.evaluation.runner",

@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from policrf.types import FloatArray, IntArray
 
+FREQUENT = 10
+"""Images that a class must occur in to count as frequent."""
+
 
 def pixel_confusion(truth: IntArray, labels: IntArray) -> IntArray:
     """`[L, L]` pixels by (true label, predicted label), from label counts `[N, L]`."""

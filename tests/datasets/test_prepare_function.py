@@ -10,8 +10,8 @@ import pytest
 from tests.vision.builders import LABELS, call, prepare_arguments, write_scene_folder
 
 from policrf.cli.prepare import Config
-from policrf.datasets.folder import Folder
 from policrf.datasets.instances import load_prepared
+from policrf.datasets.layouts.folder import Folder
 from policrf.datasets.options import PrepareOptions
 from policrf.datasets.prepare import prepare
 from policrf.errors import InvalidOption
@@ -94,7 +94,7 @@ def test_unknown_options_are_named(tmp_path):
 
 def test_one_default_each():
     """The command nests the library's dataclass, whose defaults are the recipe's."""
-    (nested,) = (field for field in dataclasses.fields(Config) if field.name == "options")
+    (nested,) = (field for field in dataclasses.fields(Config) if field.name == "records")
     assert nested.default_factory is PrepareOptions
     options, recipe = PrepareOptions(), Recipe(labels=LABELS)
     own = {field.name for field in dataclasses.fields(PrepareOptions)}
@@ -142,9 +142,8 @@ def test_a_plugin_is_prepared_by_its_name(plugin, scenes, tmp_path):
 
 def test_help_and_errors_list_plugins_too(plugin, tmp_path):
     assert "pairs" in policrf(plugin, "prepare", "--help").stdout
-    missing = policrf(
-        plugin, "prepare", "pears", "--root", tmp_path, "--out", tmp_path, "--net", "x"
-    )
+    here = ["--root", tmp_path, "--out", tmp_path, "--net", "x"]
+    missing = policrf(plugin, "prepare", "pears", *here)
     assert missing.returncode == 2
     assert "folder, images, mots, pairs, voc" in missing.stderr
     wrong = policrf(plugin, "prepare", "pairs", *here, "--masks", tmp_path)

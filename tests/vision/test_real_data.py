@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.shared_data import DATA
 
-from policrf.datasets.mots import Mots
-from policrf.datasets.voc import Voc
+from policrf.datasets.layouts.mots import Mots
+from policrf.datasets.layouts.voc import Voc
 from policrf.errors import InvalidOption
 from policrf.vision.classes import VOC_LABELS
 from policrf.vision.energy_weights import Energy

@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 
 from policrf.errors import InvalidFile
-from policrf.vision.calibration import CalibrateOptions
+from policrf.vision.calibration.result import CalibrateOptions
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Config:
     """Prepared training data, with truth."""
     out: Path = Path("energy.yaml")
     """The chosen weights; beside it .KIND.yaml for each kind of energy, .csv, .md and .png."""
-    options: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
+    search: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
     jobs: int = os.cpu_count() or 1
     """Processes."""
     json: bool = False
@@ -34,9 +34,9 @@ def run(config: Config) -> None:
     from policrf.crf.io.json_text import as_json, to_json
     from policrf.datasets.store import Prepared
     from policrf.solvers.spec import SolverSpec
-    from policrf.vision.calibrate import calibrate
+    from policrf.vision.calibration.calibrate import calibrate
 
-    options = config.options
+    options = config.search
     SolverSpec.parse(options.solver)
     if not config.out.parent.is_dir():
         raise InvalidFile(f"{config.out}: the folder {config.out.parent} does not exist")

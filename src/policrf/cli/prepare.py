@@ -14,7 +14,7 @@ from policrf.datasets import DATASETS
 from policrf.datasets.options import PrepareOptions
 
 if TYPE_CHECKING:
-    from policrf.datasets.writer import Summary
+    from policrf.datasets.plan import Summary
 
 _DATASETS = tyro.conf.arg(metavar="DATASET", help=f"Which data set: {', '.join(DATASETS.names())}.")
 
@@ -28,7 +28,7 @@ class Config:
     """The data set's folder: VOC2012, KITTI_MOTS, or the images."""
     out: Path
     """Where the prepared data goes; an unfinished run goes on from what is there."""
-    options: tyro.conf.OmitArgPrefixes[PrepareOptions] = field(default_factory=PrepareOptions)
+    records: tyro.conf.OmitArgPrefixes[PrepareOptions] = field(default_factory=PrepareOptions)
     jobs: int = os.cpu_count() or 1
     """Processes."""
     json: bool = False
@@ -42,7 +42,7 @@ def run(config: Config) -> None:
     from policrf.datasets.writer import write_prepared
 
     start = time.perf_counter()
-    plan = make_plan(config.dataset, config.root, config.options)
+    plan = make_plan(config.dataset, config.root, config.records)
     with progress_bar("preparing", len(plan.samples())) as advance:
         summary = write_prepared(plan, config.out, jobs=config.jobs, advance=advance)
     _report(config, summary, time.perf_counter() - start)

@@ -45,6 +45,17 @@ class Dataset(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class SplitDataset:
+    """A folder of which a split is chosen by name; the layouts of voc and mots build on it."""
+
+    root: Path
+    split: str = "train"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", Path(self.root))
+
+
 def relabeled(mask: LabelMap, labels: Mapping[int, int], where: str) -> LabelMap:
     """Map the values of a mask to labels; a value without one is an error that names it."""
     highest = max(int(mask.max(initial=0)), max(labels))

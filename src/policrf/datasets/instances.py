@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import overload
 
 from policrf.crf.instance import Instance
 from policrf.crf.selection import parse_potentials
+from policrf.datasets.lazy import LazyInstances
 from policrf.datasets.store import Prepared
 from policrf.vision.build import to_instance
 from policrf.vision.energy_weights import Energy
 from policrf.vision.record import Record
 
 
-class InstanceSequence(Sequence[Instance]):
+class InstanceSequence(LazyInstances):
     """Instances that are read and weighted when they are asked for; nothing is kept in memory.
 
     Parameters
@@ -23,40 +22,25 @@ class InstanceSequence(Sequence[Instance]):
     energy: the weights.
     potentials: which terms the energy has, joined by +.
     features: "paper", "appearance" or "paper+appearance".
-    chosen: which records, in this order; all without it.
     """
 
     def __init__(
-        self,
-        prepared: Prepared,
-        energy: Energy,
-        *,
-        potentials: str,
-        features: str,
-        chosen: Sequence[int] | None = None,
+        self, prepared: Prepared, energy: Energy, *, potentials: str, features: str
     ) -> None:
         parse_potentials(potentials)
+        super().__init__(range(len(prepared)))
         self.prepared = prepared
         self.energy = energy
         self.potentials = potentials
         self.features = features
-        self._chosen = range(len(prepared)) if chosen is None else chosen
 
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    @overload
-    def __getitem__(self, position: int) -> Instance: ...
-    @overload
-    def __getitem__(self, position: slice) -> InstanceSequence: ...
-    def __getitem__(self, position: int | slice) -> Instance | InstanceSequence:
-        if isinstance(position, slice):
-            return self.subset(range(len(self))[position])
-        return self.build(self.record(position))
+    def read(self, position: int) -> Instance:
+        """The instance of a record."""
+        return self.build(self.prepared.record(position))
 
     def record(self, position: int) -> Record:
         """The raw quantities behind one instance."""
-        return self.prepared.record(self._chosen[position])
+        return self.prepared.record(self.positions[position])
 
     def build(self, record: Record) -> Instance:
         """Apply this sequence's weights to a record."""
@@ -69,23 +53,10 @@ class InstanceSequence(Sequence[Instance]):
             source={"prepared": self.prepared.folder.name},
         )
 
-    def __iter__(self) -> Iterator[Instance]:
-        return (self[k] for k in range(len(self)))
-
     @property
     def names(self) -> list[str]:
         """The images' names."""
-        return [self.prepared.names[k] for k in self._chosen]
-
-    def subset(self, positions: Sequence[int]) -> InstanceSequence:
-        """The instances at these positions of this sequence."""
-        return InstanceSequence(
-            self.prepared,
-            self.energy,
-            potentials=self.potentials,
-            features=self.features,
-            chosen=[self._chosen[k] for k in positions],
-        )
+        return [self.prepared.names[k] for k in self.positions]
 
 
 def load_prepared(

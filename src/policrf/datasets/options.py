@@ -22,7 +22,8 @@ class PrepareOptions:
     """Where scores and boxes come from, and what is made of them."""
 
     split: str | None = None
-    """voc: a file of ImageSets/Segmentation; mots: sequences (0000,0002), train or val."""
+    """voc: a file of ImageSets/Segmentation; mots: sequences (0000,0002), train or val. Their
+    default is train."""
     masks: Path | None = None
     """folder: where the masks are (PNG, same names, label indices, 255 = void)."""
     labels: Path | None = None

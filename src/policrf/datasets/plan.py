@@ -8,9 +8,9 @@ from typing import Any
 
 from policrf.datasets.base import Dataset, Sample
 from policrf.datasets.inputs import Inputs
+from policrf.datasets.layouts.trackrcnn import TrackRcnn
 from policrf.datasets.opening import OPTIONS, open_dataset
 from policrf.datasets.options import PrepareOptions
-from policrf.datasets.trackrcnn import TrackRcnn
 from policrf.errors import InvalidOption, PolicrfError
 from policrf.types import Float32Array
 from policrf.vision.classes import VOC_LABELS, read_class_map, read_names
@@ -28,6 +28,18 @@ class Skip:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What preparing did."""
+
+    prepared: int
+    """Images that are in the folder now."""
+    skipped: tuple[Skip, ...]
+    """Images that could not be used."""
+    reused: int
+    """Images that an earlier run had finished."""
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ prepare("voc", root="VOC2012", split="val", net="deeplab.tflite", detector="yolo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from policrf.datasets.base import Dataset
 from policrf.datasets.options import PrepareOptions, changed
-from policrf.datasets.plan import make_plan
-from policrf.datasets.writer import Summary, write_prepared
+from policrf.datasets.plan import Summary, make_plan
+from policrf.datasets.workers import Advance
+from policrf.datasets.writer import write_prepared
 
 
 def prepare(
@@ -23,7 +23,7 @@ def prepare(
     root: str | Path | None = None,
     options: PrepareOptions | None = None,
     jobs: int = 1,
-    advance: Callable[[str], None] = lambda name: None,
+    advance: Advance = lambda name: None,
     **changes: Any,
 ) -> Summary:
     """Write a prepared folder; a run that was stopped goes on from what is there.

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from policrf.crf.instance import Instance
 from policrf.crf.io import read
 from policrf.crf.selection import restrict
+from policrf.datasets.lazy import Chosen
 from policrf.errors import InvalidFile, InvalidOption, MissingDependency
 
 if TYPE_CHECKING:
@@ -128,22 +129,3 @@ def split(
     held = set(np.random.default_rng(0).permutation(len(instances))[:count].tolist())
     others = [k for k in range(len(instances)) if k not in held]
     return Chosen(instances, others), [instances[k] for k in sorted(held)]
-
-
-class Chosen(Sequence[Instance]):
-    """Some of the instances of another sequence, read when they are asked for."""
-
-    def __init__(self, instances: Sequence[Instance], positions: Sequence[int]) -> None:
-        self.instances, self.positions = instances, positions
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    @overload
-    def __getitem__(self, k: int) -> Instance: ...
-    @overload
-    def __getitem__(self, k: slice) -> Chosen: ...
-    def __getitem__(self, k: int | slice) -> Instance | Chosen:
-        if isinstance(k, slice):
-            return Chosen(self.instances, self.positions[k])
-        return self.instances[self.positions[k]]

@@ -3,7 +3,7 @@
 A folder holds recipe.json (how the data was made), shards/part-NNNNN.parquet (one record a row and
 row group, so that any record is read alone), index.json (the names, written last: the folder is
 complete) and report.json (what was skipped and why). Everything in it depends on the inputs alone,
-not on when or in how many goes it was made.
+not on when it was made, nor on how often that was interrupted.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _row(arrow: Any, schema: Any, record: Record) -> Any:
 
 
 def _stored(record: Record, name: str) -> Any:
-    """A field as it is written: counts as rows of their nonzero entries, none without truth."""
+    """A field in the form on disk: counts as rows of their nonzero entries, none without truth."""
     values = getattr(record, name)
     if name not in COUNTS:
         return values

@@ -8,16 +8,15 @@ number of processes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 
 from policrf.crf.io.json_text import read_json, write_json
 from policrf.datasets.base import Sample
-from policrf.datasets.plan import Plan, Skip, make_columns, make_record
+from policrf.datasets.plan import Plan, Skip, Summary, make_columns, make_record
 from policrf.datasets.store import (
     SHARD_SIZE,
     read_reduction,
@@ -26,7 +25,7 @@ from policrf.datasets.store import (
     write_reduction,
     write_shard,
 )
-from policrf.datasets.workers import each
+from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.recipe import Recipe, library_versions
@@ -35,22 +34,8 @@ from policrf.vision.record import Record
 FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What preparing did."""
-
-    prepared: int
-    skipped: tuple[Skip, ...]
-    reused: int
-    """Images that an earlier run had finished."""
-
-
 def write_prepared(
-    plan: Plan,
-    out: str | Path,
-    *,
-    jobs: int = 1,
-    advance: Callable[[str], None] = lambda text: None,
+    plan: Plan, out: str | Path, *, jobs: int = 1, advance: Advance = lambda name: None
 ) -> Summary:
     """Write a prepared folder.
 

@@ -71,7 +71,16 @@ def write_tables(
     config: Any,
     extra: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write `name`.md, .csv (one a table) and .json with the configuration that gave them."""
+    """Write `name`.md, .csv (one a table) and .json with the configuration that gave them.
+
+    Parameters
+    ----------
+    folder: made if it is not there.
+    name: of the files.
+    tables: what they hold.
+    config: how the figures were made, a dataclass or plain values.
+    extra: more entries of the JSON file.
+    """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []

@@ -73,7 +73,7 @@ def evaluate(
     seed
         Of the solvers, and of the bootstrap behind the intervals.
     jobs
-        Processes.
+        Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
     advance
         Called with the row of every result.
 

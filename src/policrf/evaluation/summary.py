@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
 from policrf.evaluation.results import Result
-from policrf.metrics import class_iou, dense_matrix, mean_over_classes, pixel_accuracy
+from policrf.metrics import FREQUENT, class_iou, dense_matrix, mean_over_classes, pixel_accuracy
 from policrf.types import FloatArray
 
-FREQUENT = 10  # images a class must occur in to count as frequent
 DRAWS = 1000
 LEVELS = (2.5, 97.5)
 

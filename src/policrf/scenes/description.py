@@ -63,15 +63,9 @@ def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:
     foreground_error = SmoothField.draw(streams[2], 0.06)
     appearance = draw_appearance(streams[3], recipe, layout)
     return Description(
-        recipe=recipe,
-        seed=seed,
-        n_labels=n_labels,
-        layout=layout,
-        errors=errors,
-        detections=detections,
-        foreground_error=foreground_error,
-        appearance=appearance,
-    )
+        recipe=recipe, seed=seed, n_labels=n_labels, layout=layout, errors=errors,
+        detections=detections, foreground_error=foreground_error, appearance=appearance,
+    )  # fmt: skip
 
 
 def sampled(points: FloatArray, side: float) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from policrf.crf.box_overlap import covered_share, inside_larger
@@ -84,17 +86,22 @@ def make_scene(
         edge_weights=softmax_over_neighbours(edges, similarity / chosen.temperature, n_nodes),
         truth=truth,
         feature_names=feature_names(scene.n_labels),
-        source={
-            "kind": "synthetic",
-            "preset": chosen.name,
-            "seed": scene.seed,
-            "n_nodes": n_nodes,
-            "n_labels": scene.n_labels,
-            "potentials": "+".join(groups),
-            "recipe": chosen.as_dict(),
-        },
+        source=_source(scene, groups, n_nodes),
         positions=points.astype(np.float32),
     )
+
+
+def _source(scene: Description, groups: tuple[str, ...], n_nodes: int) -> dict[str, Any]:
+    """What it takes to make the scene again."""
+    return {
+        "kind": "synthetic",
+        "preset": scene.recipe.name,
+        "seed": scene.seed,
+        "n_nodes": n_nodes,
+        "n_labels": scene.n_labels,
+        "potentials": "+".join(groups),
+        "recipe": scene.recipe.as_dict(),
+    }
 
 
 def _node_stream(seed: int, n_nodes: int) -> np.random.Generator:
@@ -190,7 +197,7 @@ def _potentials(
 
 
 def _with_quota(scene: Description, cliques: list[IntArray]) -> list[int]:
-    """The boxes inside a larger one, but for those whose quota contradicts a more confident box's.
+    """The boxes inside a larger one, except those whose quota contradicts a more confident box's.
 
     Each quota can be met by nodes that no earlier box of another label has: so all can be at once.
     """

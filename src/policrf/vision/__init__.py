@@ -1,11 +1,11 @@
 """Image -> instance and back.
 
 An image goes through `pipeline` (superpixels, net, detector, foregrounds) into a `record` of raw
-quantities; `build` applies an energy's weights to it; `segment` does all of it for one photo, and
-`calibrate` chooses the weights (`calibration`, `calibration_report`: what it gives).
+quantities; `build` applies an energy's weights to it; `segment` does all of it for one photo.
 
     nets/           files of segmentation nets and detectors, hypercolumns, precomputed detections
     superpixels/    SLIC, which superpixels touch, labels back onto pixels
+    calibration/    choosing the weights on prepared training data
 
 Each foreign library is touched in one file: Pillow in images, OpenCV in opencv, scikit-image in
 superpixels/slic, TFLite and ONNX in nets/tflite and nets/onnx; matplotlib in plots/figures.

@@ -77,7 +77,13 @@ def foreground(
 ) -> tuple[tuple[int, int], NDArray[np.bool_]]:
     """The foreground of one box: the (top, left) of a patch, and its mask.
 
-    GrabCut sees the box and a margin of half its size on each side, shrunk by `scale`.
+    Parameters
+    ----------
+    image: `[H, W, 3]`.
+    box: left, top, right, bottom in pixels.
+    scale: GrabCut sees everything shrunk by this.
+    iterations: of GrabCut.
+    margin: GrabCut also sees this share of the box's size on each side.
     """
     height, width = image.shape[:2]
     left, top, right, bottom = (float(side) for side in box)
@@ -108,7 +114,16 @@ def box_nodes(
     scale: float = 0.4,
     iterations: int = 2,
 ) -> BoxNodes:
-    """The superpixels under every box's foreground, with the share of their pixels."""
+    """The superpixels under every box's foreground, with the share of their pixels.
+
+    Parameters
+    ----------
+    image: `[H, W, 3]`.
+    segments: the superpixel of every pixel, `[H, W]`.
+    detections: boxes in pixels of `image`.
+    scale: at which GrabCut works.
+    iterations: of GrabCut.
+    """
     sizes = np.bincount(segments.reshape(-1))
     ptr, nodes, shares = [0], [], []
     for box in detections.boxes:

@@ -6,7 +6,6 @@ GrabCut foregrounds -> what the truth says of every superpixel.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from policrf.vision.nets.loaded import LoadedNets
 from policrf.vision.opencv import resize, to_lab
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record
+from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.project import enlarged
 from policrf.vision.superpixels.slic import Segments, superpixels
@@ -49,24 +49,6 @@ class ImageView:
     detections: Detections
     seconds: dict[str, float]
     """What each part took: superpixels, net, averages, detector, foreground, graph."""
-
-
-class Stopwatch:
-    """Seconds by name; calling it books the time since the last call."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._start = self._last = time.perf_counter()
-
-    def __call__(self, name: str) -> None:
-        """Book the time since the last call under `name`."""
-        now = time.perf_counter()
-        self.seconds[name] = now - self._last
-        self._last = now
-
-    def total(self) -> float:
-        """Seconds since it was made."""
-        return time.perf_counter() - self._start
 
 
 class _Parts(NamedTuple):

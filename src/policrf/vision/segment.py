@@ -26,8 +26,9 @@ from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_image, write_image, write_labels
 from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.pipeline import ImageView, Pipeline, Stopwatch
+from policrf.vision.pipeline import ImageView, Pipeline
 from policrf.vision.recipe import Recipe
+from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.project import enlarged, project
 
 

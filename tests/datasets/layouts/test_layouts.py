@@ -3,11 +3,11 @@ import pytest
 from PIL import Image
 
 from policrf.datasets.base import relabeled
-from policrf.datasets.folder import Folder
-from policrf.datasets.mots import Mots
-from policrf.datasets.rle import decode_mask, encode_mask
-from policrf.datasets.trackrcnn import TrackRcnn
-from policrf.datasets.voc import Voc
+from policrf.datasets.layouts.folder import Folder
+from policrf.datasets.layouts.mots import Mots
+from policrf.datasets.layouts.rle import decode_mask, encode_mask
+from policrf.datasets.layouts.trackrcnn import TrackRcnn
+from policrf.datasets.layouts.voc import Voc
 from policrf.errors import InvalidFile
 
 PICTURE = Image.fromarray(np.zeros((4, 6, 3), np.uint8))

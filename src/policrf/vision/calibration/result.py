@@ -109,13 +109,13 @@ class Calibration:
 
     def markdown(self) -> str:
         """The best five settings of every stage, as a Markdown table."""
-        from policrf.vision.calibration_report import calibration_markdown
+        from policrf.vision.calibration.report import calibration_markdown
 
         return calibration_markdown(self)
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the energy and, beside it, .KIND.yaml for each kind, .csv, .md and .png."""
-        from policrf.vision.calibration_report import write_calibration
+        from policrf.vision.calibration.report import write_calibration
 
         target = Path(path)
         if not target.parent.is_dir():

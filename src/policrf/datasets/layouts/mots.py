@@ -7,13 +7,13 @@ id 10000 is ignored. A split is one or more sequences, or the official "train" a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from policrf.datasets.base import Sample
+from policrf.datasets.base import Sample, SplitDataset
 from policrf.errors import InvalidFile
 from policrf.types import VOID, LabelMap
 from policrf.vision.boxes import SupportRule
@@ -28,14 +28,11 @@ _OFFICIAL = {
 }
 
 
-@dataclass(frozen=True)
-class Mots:
+class Mots(SplitDataset):
     """Sequences of KITTI-MOTS as one split."""
 
-    root: Path
-    split: str = "train"
-    labels: tuple[str, ...] = field(default=MOTS_LABELS, init=False)
-    support: SupportRule = field(default="rider", init=False)
+    labels = MOTS_LABELS
+    support: ClassVar[SupportRule] = "rider"
 
     def sequences(self) -> list[str]:
         """The sequences of the split that are there, in order."""
@@ -69,15 +66,15 @@ class Mots:
     def truth(self, sample: Sample) -> LabelMap | None:
         """Labels from the frame's PNG, or from the sequence's text file."""
         sequence, frame = sample.name.split("/")
-        picture = Path(self.root) / "instances" / sequence / f"{frame}.png"
-        text = Path(self.root) / "instances_txt" / f"{sequence}.txt"
+        picture = self.root / "instances" / sequence / f"{frame}.png"
+        text = self.root / "instances_txt" / f"{sequence}.txt"
         if picture.exists() or not text.exists():
             return labels_of_instances(read_mask(picture), str(picture))
         return _labels_of_text(text, int(frame), sample)
 
     def _images(self) -> Path:
         for folder in _IMAGE_FOLDERS:
-            path = Path(self.root) / folder
+            path = self.root / folder
             if path.is_dir():
                 return path
         raise InvalidFile(
@@ -100,7 +97,7 @@ def labels_of_instances(instances: LabelMap, where: str) -> LabelMap:
 
 
 def _labels_of_text(path: Path, frame: int, sample: Sample) -> LabelMap:
-    from policrf.datasets.rle import decode_mask
+    from policrf.datasets.layouts.rle import decode_mask
     from policrf.vision.images import read_image
 
     labels: LabelMap | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.json_text import as_json
 from policrf.plots.figures import Heat, heat_figure
-from policrf.vision.calibration import Calibration
+from policrf.vision.calibration.result import Calibration
 
 # The weights that each stage varies; the first two are the axes of its picture.
 _AXES = {

@@ -6,8 +6,8 @@ from tests.vision.builders import call, prepare_arguments, prepared_scenes, with
 
 from policrf.datasets.store import Prepared
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.vision.calibrate import calibrate
-from policrf.vision.calibration import Grids
+from policrf.vision.calibration.calibrate import calibrate
+from policrf.vision.calibration.result import Grids
 from policrf.vision.energy_weights import Energy
 
 SMALL = Grids(

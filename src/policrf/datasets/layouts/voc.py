@@ -6,10 +6,9 @@ the split trainaug, SegmentationClassAug.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import ClassVar
 
-from policrf.datasets.base import Sample, existing_folder, find_image, relabeled
+from policrf.datasets.base import Sample, SplitDataset, existing_folder, find_image, relabeled
 from policrf.errors import InvalidFile
 from policrf.types import VOID, LabelMap
 from policrf.vision.boxes import SupportRule
@@ -19,21 +18,18 @@ from policrf.vision.images import read_mask
 _VALUES = {label: label for label in range(len(VOC_LABELS))} | {255: VOID}
 
 
-@dataclass(frozen=True)
-class Voc:
+class Voc(SplitDataset):
     """One split of VOC 2012."""
 
-    root: Path
-    split: str = "train"
-    labels: tuple[str, ...] = field(default=VOC_LABELS, init=False)
-    support: SupportRule = field(default="inside", init=False)
+    labels = VOC_LABELS
+    support: ClassVar[SupportRule] = "inside"
 
     def samples(self) -> list[Sample]:
         """The images that the split's file lists."""
         images = existing_folder(
-            Path(self.root) / "JPEGImages", "give the folder VOC2012, which holds JPEGImages"
+            self.root / "JPEGImages", "give the folder VOC2012, which holds JPEGImages"
         )
-        lists = Path(self.root) / "ImageSets" / "Segmentation"
+        lists = self.root / "ImageSets" / "Segmentation"
         file = lists / f"{self.split}.txt"
         if not file.is_file():
             there = ", ".join(sorted(path.stem for path in lists.glob("*.txt"))) or "none"
@@ -46,5 +42,5 @@ class Voc:
     def truth(self, sample: Sample) -> LabelMap | None:
         """The class mask; the augmented one for trainaug."""
         folder = "SegmentationClassAug" if self.split.endswith("aug") else "SegmentationClass"
-        path = Path(self.root) / folder / f"{sample.name}.png"
+        path = self.root / folder / f"{sample.name}.png"
         return relabeled(read_mask(path), _VALUES, str(path))

@@ -9,7 +9,7 @@ labelings; a temperature by that of distributions averaged over neighbours with 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,18 @@ import numpy as np
 
 from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
-from policrf.datasets.workers import each
+from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.metrics import class_iou, mean_over_classes, pixel_confusion
+from policrf.metrics import FREQUENT, class_iou, mean_over_classes, pixel_confusion
 from policrf.solvers import solve
 from policrf.types import IntArray
 from policrf.vision.build import to_instance
-from policrf.vision.calibration import CalibrateOptions, Calibration, Grids, Trial
+from policrf.vision.calibration.result import CalibrateOptions, Calibration, Grids, Trial
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
 
 Setting = tuple[Energy, str]
-FREQUENT = 10  # images a class must occur in to count as frequent
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,7 @@ class _Search:
     """Scores settings on a fixed set of images."""
 
     def __init__(
-        self,
-        prepared: Prepared,
-        options: CalibrateOptions,
-        jobs: int,
-        advance: Callable[[str], None],
+        self, prepared: Prepared, options: CalibrateOptions, jobs: int, advance: Advance
     ) -> None:
         self.prepared, self.options = prepared, options
         self.positions = _positions(prepared, options.images, options.seed)
@@ -92,7 +87,7 @@ def calibrate(
     start: Energy | None = None,
     grids: Grids | None = None,
     jobs: int = 1,
-    advance: Callable[[str], None] = lambda stage: None,
+    advance: Advance = lambda stage: None,
     **changes: Any,
 ) -> Calibration:
     """Choose an energy on prepared training data.
@@ -120,25 +115,23 @@ def calibrate(
         search.run(f"pairwise {gate}", list(_pairwise(energy, gate, grids, quantiles, spread)))
         for gate in chosen.gates
     ]
-    winner = max(pairwise, key=search.value)
-    best = {trial.stage: search.value(trial) for trial in (baseline, *pairwise)}
-    kinds = {"u": energy, "u+p": winner.energy}
-    if has_boxes:
-        for stage, settings in (("hop1", _agreement), ("hop2", _support)):
-            winner = search.run(stage, list(settings(winner.energy, grids)))
-            kinds[winner.potentials] = winner.energy
-            best[stage] = search.value(winner)
-    warm = [(winner.energy.replace(temperature=t), "") for t in grids.temperature]
+    steps = [max(pairwise, key=search.value)]
+    for stage, settings in (("hop1", _agreement), ("hop2", _support)) if has_boxes else ():
+        steps.append(search.run(stage, list(settings(steps[-1].energy, grids))))
+    winner = steps[-1].energy
+    warm = [(winner.replace(temperature=t), "") for t in grids.temperature]
     temperature = search.run("temperature", warm).energy.temperature
+    kinds = {"u": energy} | {step.potentials: step.energy for step in steps}
+    scored = (baseline, *pairwise, *steps[1:])
     return Calibration(
-        energy=winner.energy.replace(temperature=temperature),
+        energy=winner.replace(temperature=temperature),
         kinds={name: kind.replace(temperature=temperature) for name, kind in kinds.items()},
         trials=tuple(search.trials),
         baseline=search.value(baseline),
         images=len(search.positions),
         prepared=prepared.folder.name,
         options=chosen,
-        best=best,
+        best={trial.stage: search.value(trial) for trial in scored},
     )
 
 

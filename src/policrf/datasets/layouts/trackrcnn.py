@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.datasets.rle import decode_mask
+from policrf.datasets.layouts.rle import decode_mask
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array
 from policrf.vision.boxes import PLAIN, Detections

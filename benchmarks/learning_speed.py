@@ -15,12 +15,12 @@ from pathlib import Path
 
 import torch
 import tyro
+from policrf.learn.dqn_options import DQN
 
 from policrf.evaluate.report import Table, write_tables
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner
-from policrf.learn.dqn_options import DQN
 from policrf.policy.engine import Engine
 from policrf.policy.network import Spec
 from policrf.scenes import make_scene

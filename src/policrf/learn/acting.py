@@ -61,17 +61,17 @@ def new_trail(n_steps: int, n_labels: int, *, views: bool, best_views: bool) -> 
     """Room for an episode; views are kept only where they are wanted."""
     width = 1 + len(INPUTS)
     return Trail(
-        np.zeros(n_steps, np.int64),
-        np.zeros(n_steps, np.int64),
-        np.zeros(n_steps, np.int64),
-        np.zeros((n_steps, n_labels), np.float32),
-        np.zeros((n_steps if views else 0, n_labels, width), np.float32),
-        np.zeros((n_steps, 2), np.int64),
-        np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
-        np.zeros(1),
-        np.zeros(n_labels),
-        np.zeros(n_labels),
-        np.zeros((n_labels, len(INPUTS)), np.float32),
+        nodes=np.zeros(n_steps, np.int64),
+        labels=np.zeros(n_steps, np.int64),
+        sets=np.zeros(n_steps, np.int64),
+        rewards=np.zeros((n_steps, n_labels), np.float32),
+        views=np.zeros((n_steps if views else 0, n_labels, width), np.float32),
+        best=np.zeros((n_steps, 2), np.int64),
+        best_views=np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
+        energy=np.zeros(1),
+        costs=np.zeros(n_labels),
+        margins=np.zeros(n_labels),
+        inputs=np.zeros((n_labels, len(INPUTS)), np.float32),
     )
 
 
@@ -85,7 +85,7 @@ def play(
     explorer = new_explorer(crf)
     generator = new_generator(seed)
     start_exploring(engine.parts.graph, explorer, engine.parts.state.labels, generator)
-    residual = engine.policy.spec.kind == "residual"
+    residual = engine.policy.spec.sees_costs
     trail = new_trail(crf.n_nodes, crf.n_labels, views=residual, best_views=residual and best_views)
     for start in range(0, crf.n_nodes, SLICE):
         play_steps(

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, load_labels, new_state
-from policrf.crf.instance import Instance
 from policrf.learn.acting import reward_labels
 from policrf.mdp.completion import Completion, complete, new_completion, set_completed
 from policrf.mdp.rewards import reward_column
 from policrf.mdp.state import default_labels
-from policrf.policy.policy import Policy
-from policrf.search.search import SearchOptions, TreeSearch
+from policrf.search.search import TreeSearch
 from policrf.types import FloatArray, IntArray
 
 
@@ -41,13 +39,11 @@ class Game(NamedTuple):
     refined_energy: float
 
 
-def play_game(
-    policy: Policy, instance: Instance, options: SearchOptions, *, which: int, seed: int,
-    refine: bool,
-) -> Game:  # fmt: skip
+def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool) -> Game:
     """One episode from the empty labeling on instance number `which`."""
-    search = TreeSearch(policy, instance, options, seed=seed)
-    count, slots, crf = search.remaining, options.slots, instance.crf
+    search.reset(seed=seed)
+    options, crf = search.options, search.instance.crf
+    count, slots = search.remaining, options.slots
     actions = np.full((count, slots, 2), -1, np.int32)
     targets = np.zeros((count, slots), np.float32)
     values = np.full((count, slots), np.nan, np.float32)
@@ -72,9 +68,18 @@ def play_game(
         refined_energy = crf.energy(refined)
     depths = np.minimum(options.depth, count - np.arange(count)).astype(np.float32)
     return Game(
-        which, search.order, search.labels, actions, targets, values, depths, rewards,
-        crf.energy(labels), refined, refined_energy,
-    )  # fmt: skip
+        instance=which,
+        nodes=search.order,
+        labels=search.labels,
+        actions=actions,
+        policy=targets,
+        values=values,
+        depths=depths,
+        rewards=rewards,
+        energy=crf.energy(labels),
+        refined=refined,
+        refined_energy=refined_energy,
+    )
 
 
 @leaf

@@ -17,7 +17,10 @@ METHODS = {
         *SMALL, "--capacity", "500", "--episodes", "2", "--simulations", "4", "--depth", "2",
         "--actors", "2",
     ],
-    "evolve": ["--pairs", "2", "--trials", "4", "--lower", "greedy", "--sigma", "0.5", "--tensors", "head_out"],
+    "evolve": [
+        "--pairs", "2", "--trials", "4", "--lower", "greedy", "--sigma", "0.5",
+        "--tensors", "head_out",
+    ],
     "supervised": SMALL,
 }  # fmt: skip
 

@@ -117,8 +117,7 @@ def train_policy(
         capacity=100_000,
         epsilon=0.7,
         learning_rate=3e-3,
-        target="hindsight",
-        backup="all",
+        batch=64,
         actors=2,
     )
 

@@ -44,7 +44,7 @@ from policrf.cli import main
 try:
     main([
         "train", "dqn", sys.argv[1], *(["--energy", sys.argv[2]] if sys.argv[2] else []),
-        "--network", "residual", "--rounds", "6", "--pool-rounds", "2", "--out", sys.argv[3],
+        "--kind", "residual", "--rounds", "6", "--pool-rounds", "2", "--out", sys.argv[3],
     ])
 except SystemExit as stopped:
     assert not stopped.code

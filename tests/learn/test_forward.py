@@ -17,11 +17,11 @@ from policrf.policy.policy import Policy
 torch = pytest.importorskip("torch")
 
 
-def random_policy(kind, rounds, costs="relaxed"):
+def random_policy(kind, layers, costs="relaxed"):
     policy = Policy.untrained(
-        n_labels=21, n_features=85, kind=kind, rounds=rounds, width=8, costs=costs
+        n_labels=21, n_features=85, kind=kind, layers=layers, width=8, costs=costs
     )
-    rng = np.random.default_rng(rounds)
+    rng = np.random.default_rng(layers)
     noisy = {k: v + rng.normal(scale=0.3, size=v.shape) for k, v in policy.weights.items()}
     return Policy(policy.spec, noisy)
 
@@ -30,9 +30,9 @@ SCENES = [pc.make_scene(30 + 7 * k, "B", seed=k) for k in range(3)]
 
 
 @pytest.mark.parametrize("kind", ["paper", "residual"])
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
-def test_scores_are_those_of_the_engine(kind, rounds):
-    policy = random_policy(kind, rounds)
+@pytest.mark.parametrize("layers", [1, 2, 3, 4])
+def test_scores_are_those_of_the_engine(kind, layers):
+    policy = random_policy(kind, layers)
     corpus = Corpus(SCENES)
     theta, features = parameters(policy.weights), torch.from_numpy(corpus.features)
     for k, scene in enumerate(SCENES):
@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_engine(kind, rounds):
         wanted = np.arange(0, scene.crf.n_nodes, 5)
         states = states_before(trail.nodes, trail.labels, wanted, corpus.largest)
         chosen = np.full(len(wanted), k)
-        around = corpus.neighbourhoods(chosen, trail.nodes[wanted], states, rounds)
+        around = corpus.neighbourhoods(chosen, trail.nodes[wanted], states, layers)
         seen = trail.views[wanted] if kind == "residual" else None
         view = None if seen is None else CostView(seen[:, :, 0].copy(), seen[:, :, 1:].copy())
         ours = scores(policy.spec, theta, features, around, view).detach().numpy()

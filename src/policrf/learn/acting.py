@@ -99,7 +99,7 @@ def play(
     explorer = new_explorer(crf)
     generator = new_generator(seed)
     start_exploring(engine.parts.graph, explorer, engine.parts.state.labels, generator)
-    residual = engine.policy.spec.kind == "residual"
+    residual = engine.policy.spec.sees_costs
     trail = new_trail(crf.n_nodes, crf.n_labels, views=residual, best_views=residual and best_views)
     for start in range(0, crf.n_nodes, SLICE):
         play_steps(

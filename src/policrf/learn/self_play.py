@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, load_labels, new_state
-from policrf.crf.instance import Instance
 from policrf.mdp.completion import Completion, complete, new_completion, set_completed
 from policrf.mdp.rewards import RewardCall, load_reward
 from policrf.mdp.state import default_labels
 from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
-from policrf.policy.policy import Policy
-from policrf.search.search import SearchOptions, TreeSearch
+from policrf.search.search import TreeSearch
 from policrf.types import IntArray
 
 
@@ -41,13 +39,11 @@ class Game(NamedTuple):
     refined_energy: float
 
 
-def play_game(
-    policy: Policy, instance: Instance, options: SearchOptions, *, which: int, seed: int,
-    refine: bool,
-) -> Game:  # fmt: skip
+def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool) -> Game:
     """One episode from the empty labeling on instance number `which`."""
-    search = TreeSearch(policy, instance, options, seed=seed)
-    count, slots, crf = search.remaining, options.slots, instance.crf
+    search.reset(seed=seed)
+    options, crf = search.options, search.instance.crf
+    count, slots = search.remaining, options.slots
     actions = np.full((count, slots, 2), -1, np.int32)
     targets = np.zeros((count, slots), np.float32)
     values = np.full((count, slots), np.nan, np.float32)

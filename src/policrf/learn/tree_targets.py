@@ -28,7 +28,7 @@ from policrf.crf.energy import State, load_labels, new_state
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import CostView
 from policrf.learn.replay import Steps
-from policrf.learn.self_play import Game, rewards_at
+from policrf.learn.self_play import rewards_at
 from policrf.learn.targets import BestKnown
 from policrf.mdp.completion import Completion, complete, new_completion
 from policrf.mdp.rewards import RewardCall
@@ -38,7 +38,19 @@ from policrf.policy.conditional import completion_of, label_inputs, margins, rel
 from policrf.policy.network import COSTS, INPUTS, Spec
 from policrf.types import FloatArray, IntArray
 
-TARGETS = ("visits", "improved", "hindsight")
+
+class Decisions(NamedTuple):
+    """What the memory keeps of T decisions of self-play, with S slots at their roots."""
+
+    policy: NDArray[np.float32]  # [T, S]; π_MCTS
+    values: NDArray[np.float32]  # [T, S]; mean value of an action; NaN if it was never taken
+    depths: NDArray[np.float32]  # [T]; steps that a simulation could take
+
+
+def blank_decisions(slots: int) -> Decisions:
+    """A decision of zeros, for the shapes."""
+    none = np.zeros((1, slots), np.float32)
+    return Decisions(none, none, np.zeros(1, np.float32))
 
 
 class Rows(NamedTuple):
@@ -57,15 +69,10 @@ class Rows(NamedTuple):
     most: int  # rows of a sample
 
 
-def kept_values(game: Game, keep: IntArray) -> NDArray[np.float32]:
-    """What the replay memory keeps with decisions of an episode `[len(keep), 2 S + 1]`."""
-    parts = [game.policy[keep], game.values[keep], game.depths[keep, None]]
-    return np.concatenate(parts, axis=1)
-
-
-def rows_of(corpus: Corpus, steps: Steps, others: int, generator: np.random.Generator) -> Rows:
+def rows_of(
+    corpus: Corpus, steps: Steps[Decisions], others: int, generator: np.random.Generator
+) -> Rows:
     """The nodes whose labels the softmax of each sample runs over, in order of their number."""
-    slots = steps.actions.shape[1]
     n_samples = len(steps.nodes)
     nodes_of = []
     for b, which in enumerate(steps.instances):
@@ -102,8 +109,8 @@ def rows_of(corpus: Corpus, steps: Steps, others: int, generator: np.random.Gene
         action_sample=action_sample,
         action_row=at[action_sample, steps.actions[:, :, 0][real]],
         action_label=steps.actions[:, :, 1][real].astype(np.int64),
-        policy=steps.values[:, :slots][real],
-        value=steps.values[:, slots : 2 * slots][real],
+        policy=steps.kept.policy[real],
+        value=steps.kept.values[real],
         most=int(counts.max()),
     )
 
@@ -115,7 +122,7 @@ def visit_targets(rows: Rows, n_labels: int) -> NDArray[np.float32]:
     return out
 
 
-def hindsight_targets(rows: Rows, steps: Steps, best: BestKnown) -> NDArray[np.float32]:
+def hindsight_targets(rows: Rows, steps: Steps[Decisions], best: BestKnown) -> NDArray[np.float32]:
     """The visits of a node, all at the label that the best known labeling gives it `[R, L]`."""
     visits = visit_targets(rows, best.corpus.n_labels).sum(axis=1)
     out = np.zeros((len(rows.node), best.corpus.n_labels), np.float32)
@@ -125,14 +132,13 @@ def hindsight_targets(rows: Rows, steps: Steps, best: BestKnown) -> NDArray[np.f
 
 
 def advantages(
-    corpus: Corpus, rows: Rows, steps: Steps, reward: RewardCall, rollout: bool
+    corpus: Corpus, rows: Rows, steps: Steps[Decisions], reward: RewardCall, rollout: bool
 ) -> NDArray[np.float32]:
     """q − v of every label at the rows `[R, L]`; the values of a state span 1.
 
     The scale: from −1 to 1 for bounded rewards, else what the tree saw. Clipped to [−1, 1].
     """
-    n_labels, slots = corpus.n_labels, steps.actions.shape[1]
-    depth = steps.values[:, 2 * slots]
+    n_labels, depth = corpus.n_labels, steps.kept.depths
     value = np.nan_to_num(rows.value)
     weight = np.where(np.isnan(rows.value), 0.0, rows.policy)
     n_samples = len(steps.nodes)
@@ -155,7 +161,7 @@ def advantages(
 
 
 def known_rewards(
-    corpus: Corpus, rows: Rows, steps: Steps, reward: RewardCall
+    corpus: Corpus, rows: Rows, steps: Steps[Decisions], reward: RewardCall
 ) -> NDArray[np.float32]:
     """The reward of every label at the rows `[R, L]`."""
     out = np.zeros((len(rows.node), corpus.n_labels), np.float32)
@@ -178,9 +184,13 @@ def side_by_side(rows: Rows, values: torch.Tensor, n_samples: int, empty: float)
 
 
 def view_of(
-    corpus: Corpus, spec: Spec, rows: Rows, steps: Steps, completions: dict[int, Completion]
+    corpus: Corpus,
+    spec: Spec,
+    rows: Rows,
+    steps: Steps[Decisions],
+    completions: dict[int, Completion],
 ) -> CostView:
-    """What the residual kind sees at the rows, computed anew from the states.
+    """What the residual kind sees at the rows, computed from the states.
 
     `completions` keeps those of the instances met before: beliefs take a while to compute.
     """

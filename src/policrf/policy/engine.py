@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidLabeling
+from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import Graph, build_graph
 from policrf.mdp.state import default_labels
@@ -26,8 +26,7 @@ from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
 from policrf.policy.conditional import completion_of
 from policrf.policy.layers import fill_base
-from policrf.policy.net import Net, build_net
-from policrf.policy.network import Weights
+from policrf.policy.net import Net
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
 from policrf.policy.work import TRACKING, Work, new_work
@@ -48,7 +47,7 @@ class Parts(NamedTuple):
 
 
 class Engine:
-    """Greedy labeling and single steps with undo, for one (policy, instance).
+    """Greedy labeling and single steps with undo for one (policy, instance).
 
     Parameters
     ----------
@@ -104,12 +103,23 @@ class Engine:
         rebuild(parts.work.scores)
         raise_if_failed()
 
-    def load(self, weights: Weights) -> None:
-        """Other weights of the same spec, and a fresh start: how actors follow a learner."""
-        spec, parts = self.policy.spec, self.parts
-        self.parts = parts._replace(net=build_net(spec, spec.checked(weights)))
+    def load(self, policy: Policy) -> None:
+        """Another policy of the same spec, and a fresh start: how actors follow a learner.
+
+        What depends on the instance alone is kept: its graph, and what expected costs foresee.
+        """
+        if policy.spec != self.policy.spec:
+            raise InvalidOption("an engine takes policies of one spec; build another engine")
+        self.policy = policy
+        self.parts = self.parts._replace(net=policy.net)
         fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the engine holds beside its policy and its instance."""
+        parts = self.parts
+        return nbytes_of((parts.graph, parts.state, parts.completion, parts.work))
 
     @property
     def labels(self) -> IntArray:
@@ -183,6 +193,13 @@ class Engine:
             raise InvalidLabeling(f"node {node} is outside 0 … {self.instance.crf.n_nodes - 1}")
         if self.parts.state.labels[node] >= 0:
             raise InvalidLabeling(f"node {node} is labeled already")
+
+
+def nbytes_of(value: Any) -> int:
+    """Bytes of the arrays in nested tuples."""
+    if isinstance(value, tuple):
+        return sum(nbytes_of(part) for part in value)
+    return int(getattr(value, "nbytes", 0))
 
 
 def label_many(

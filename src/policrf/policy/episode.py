@@ -1,4 +1,4 @@
-"""Greedy labeling in one kernel (the paper's Algorithm 1)."""
+"""Steps of an engine in one kernel: greedy labeling (the paper's Algorithm 1), or steps given."""
 
 from __future__ import annotations
 

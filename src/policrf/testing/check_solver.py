@@ -15,8 +15,9 @@ import numpy as np
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
 from policrf.errors import TooLarge, UnsupportedPotential
-from policrf.solvers import SOLVERS, solve
+from policrf.solvers import solve
 from policrf.solvers.run import Run
+from policrf.solvers.spec import SOLVERS
 from policrf.testing.random_crf import random_crf
 from policrf.testing.reference import reference_energy, reference_minimum
 from policrf.types import IntArray, Solution

@@ -17,11 +17,12 @@ import numpy as np
 import pydensecrf.densecrf as dcrf
 from pydensecrf.utils import unary_from_softmax
 
-from policrf.datasets.voc import Voc
+from policrf.datasets.layouts.voc import Voc
 from policrf.datasets.workers import each
-from policrf.evaluate.results import Result, read_results, sparse, to_line
-from policrf.evaluate.summary import ResultGrid
-from policrf.evaluate.summary_tables import summary_markdown
+from policrf.evaluation.results import Result, read_results, to_line
+from policrf.evaluation.summary import ResultGrid
+from policrf.evaluation.summary_tables import summary_markdown
+from policrf.metrics import pair_counts, sparse_rows
 from policrf.vision.images import read_image
 from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.unaries import pixel_distribution
@@ -43,8 +44,8 @@ def refine(image, distribution, weight, position, colour, iterations=10):
 
 def confusion(truth, labels, n_labels):
     known = truth >= 0
-    pairs = truth[known].astype(np.int64) * n_labels + labels[known]
-    return np.bincount(pairs, minlength=n_labels**2).reshape(n_labels, n_labels)
+    matrix = pair_counts(truth[known], labels[known], (n_labels, n_labels))
+    return sparse_rows(matrix).tolist()
 
 
 def work(shared, sample, cache):
@@ -56,7 +57,7 @@ def work(shared, sample, cache):
     distribution = pixel_distribution(cache["net"](image).scores, height, width, "logits")
     n_labels = len(dataset.labels)
     matrix = confusion(truth, distribution.argmax(axis=0), n_labels)
-    out = [Result("net", sample.name, height * width, pixels=sparse(matrix))]
+    out = [Result("net", sample.name, height * width, pixels=matrix)]
     for name, (weight, position, colour) in SETTINGS.items():
         start, cpu = time.perf_counter(), time.process_time()
         labels = refine(image, distribution, weight, position, colour)
@@ -65,7 +66,7 @@ def work(shared, sample, cache):
             "cpu_seconds": time.process_time() - cpu,
         }
         matrix = confusion(truth, labels, n_labels)
-        out.append(Result(name, sample.name, height * width, pixels=sparse(matrix), **spent))
+        out.append(Result(name, sample.name, height * width, pixels=matrix, **spent))
     return out
 
 

@@ -15,11 +15,10 @@ from typing import Annotated
 import tyro
 from command import run as policrf
 
-from policrf.evaluate.report import Table, write_tables
+from policrf.evaluation.report import Table, write_tables
 
 REWARD = ("--target", "reward")
-ADVANTAGE = ("--target", "advantage", "--rollouts", 16)
-RESIDUAL = ("--network", "residual")
+RESIDUAL = ("--kind", "residual")
 TAKEN = (*REWARD, "--backup", "taken")
 SWEEP: dict[str, tuple[object, ...]] = {
     "R2, label taken": TAKEN,
@@ -34,8 +33,6 @@ SWEEP: dict[str, tuple[object, ...]] = {
     "R2, all labels": REWARD,
     "R1, all labels": (*REWARD, "--reward", "difference"),
     "shaped, all labels": (*REWARD, "--reward", "shaped"),
-    "rollout advantage": ADVANTAGE,
-    "rollout advantage, residual": (*ADVANTAGE, *RESIDUAL),
     "hindsight": (),
     "hindsight, residual": RESIDUAL,
 }  # fmt: skip

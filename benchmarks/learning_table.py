@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from policrf.datasets.sources import load_source
-from policrf.evaluate.report import Table, write_tables
+from policrf.datasets.sources import load_instances
+from policrf.evaluation.report import Table, write_tables
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.policy import Policy
@@ -82,7 +82,7 @@ def policy_of(name: str, instance) -> Policy:
 
 
 def measure(config: Config, data: str) -> Table:
-    instances = load_source(
+    instances = load_instances(
         data, count=config.count, seed=config.seed, energy=config.energy,
         potentials=config.potentials, features=config.features,
     )  # fmt: skip

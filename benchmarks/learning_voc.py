@@ -20,7 +20,7 @@ from command import run as policrf
 from learning_table import Config as TableConfig
 from learning_table import measure
 
-from policrf.evaluate.report import Table, write_tables
+from policrf.evaluation.report import Table, write_tables
 
 KINDS = ("u", "u+p", "u+p+hop1", "u+p+hop1+hop2")
 SOLVERS = (
@@ -28,7 +28,7 @@ SOLVERS = (
     "tree_reweighted", "dual_decomposition", "mean_field", "lazy_flipper", "refine",
 )  # fmt: skip
 DQN = (
-    "--network", "residual", "--balance", 0, "--teacher", "alpha_expansion",
+    "--kind", "residual", "--balance", 0, "--teacher", "alpha_expansion",
     "--learning-rate", 3e-4, "--learning-rate-final", 3e-5, "--epsilon", 0.9, "--epsilon-final", 1,
     "--episodes", 8, "--batch", 64,
 )  # fmt: skip
@@ -86,7 +86,7 @@ def policies_of(config: Config, size: int, kind: str) -> list[str]:
     ]
     for reward in config.mcts:
         options = (
-            "--reward", reward, "--network", "residual", "--balance", 0, "--temperature", 0.025,
+            "--reward", reward, "--kind", "residual", "--balance", 0, "--temperature", 0.025,
             "--learning-rate", 3e-4, "--learning-rate-final", 3e-5, "--episodes", 8,
             "--rounds", config.mcts_rounds, "--decay-rounds", config.mcts_rounds,
         )  # fmt: skip

@@ -22,13 +22,13 @@ from typing import Annotated
 import tyro
 
 from policrf.datasets.store import SHARD_SIZE, Prepared, shard_path, write_shard
-from policrf.evaluate.report import Table, write_tables
+from policrf.evaluation.report import Table, write_tables
 
 PASS_OVER = """
 import sys, time
 start = time.perf_counter()
-from policrf.datasets.instances import load_instances
-instances = load_instances(sys.argv[1], sys.argv[2] or None)
+from policrf.datasets.instances import load_prepared
+instances = load_prepared(sys.argv[1], sys.argv[2] or None)
 first = instances[0].crf.n_nodes
 opened = time.perf_counter() - start
 start = time.perf_counter()
@@ -44,7 +44,7 @@ from policrf.cli import main
 try:
     main([
         "train", "dqn", sys.argv[1], *(["--energy", sys.argv[2]] if sys.argv[2] else []),
-        "--network", "residual", "--rounds", "6", "--pool-rounds", "2", "--out", sys.argv[3],
+        "--kind", "residual", "--rounds", "6", "--pool-rounds", "2", "--out", sys.argv[3],
     ])
 except SystemExit as stopped:
     assert not stopped.code

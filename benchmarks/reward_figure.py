@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from policrf.datasets.sources import load_source
-from policrf.evaluate.report import Table, write_tables
+from policrf.datasets.sources import load_instances
+from policrf.evaluation.report import Table, write_tables
 from policrf.learn.acting import play
-from policrf.mdp.rewards import DIFFERENCE, REWARDS, SHAPED
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 
@@ -38,9 +38,9 @@ class Config:
     out: Path = Path("benchmarks/results")
 
 
-def collect(config: Config, potentials: str, reward: int) -> tuple[np.ndarray, np.ndarray]:
+def collect(config: Config, potentials: str, reward: str) -> tuple[np.ndarray, np.ndarray]:
     """Rewards of good and of wrong actions: the taken labels of exploring episodes."""
-    instances = load_source(
+    instances = load_instances(
         config.data,
         count=config.count,
         potentials=potentials,
@@ -52,8 +52,8 @@ def collect(config: Config, potentials: str, reward: int) -> tuple[np.ndarray, n
         instance = instances[episode % len(instances)]
         spec = {"n_labels": instance.crf.n_labels, "n_features": instance.features.shape[1]}
         engine = Engine(Policy.untrained(kind="residual", costs="partial", **spec), instance)
-        trail = play(engine, epsilon=0.2, seed=episode, reward=reward)
-        lowest = play(engine, epsilon=0.2, seed=episode, reward=1).rewards
+        trail = play(engine, epsilon=0.2, seed=episode, reward=load_reward(reward))
+        lowest = play(engine, epsilon=0.2, seed=episode, reward=load_reward("sign")).rewards
         at = np.arange(len(trail.nodes))
         taken = trail.rewards[at, trail.labels]
         is_good = lowest[at, trail.labels] > 0
@@ -76,7 +76,7 @@ def main(config: Config) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rewards = (DIFFERENCE, SHAPED)
+    rewards = ("difference", "shaped")
     figure, axes = plt.subplots(
         len(config.potentials),
         len(rewards),
@@ -94,10 +94,8 @@ def main(config: Config) -> None:
                 wrong, bins, density=True, alpha=0.6, color="tab:orange", label="wrong actions"
             )
             share = overlap(good, wrong)
-            rows.append((potentials, REWARDS[reward], len(good), len(wrong), 100 * share))
-            title = (
-                f"{REWARDS[reward]}, {potentials}: a wrong one earns more in {100 * share:.1f} %"
-            )
+            rows.append((potentials, reward, len(good), len(wrong), 100 * share))
+            title = f"{reward}, {potentials}: a wrong one earns more in {100 * share:.1f} %"
             axis.set_title(title, fontsize=9)
             axis.set_xlabel("reward")
     axes[0][0].legend()

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from command import run
 
-from policrf.evaluate.results import read_results
-from policrf.evaluate.summary import ResultGrid
+from policrf.evaluation.results import read_results
+from policrf.evaluation.summary import ResultGrid
 from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
 
 LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}

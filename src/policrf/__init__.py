@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from policrf.crf.potentials import Tables as Tables
     from policrf.datasets.prepare import prepare as prepare
     from policrf.datasets.sources import load_instances as load_instances
-    from policrf.evaluate.runner import evaluate as evaluate
+    from policrf.evaluation.runner import evaluate as evaluate
     from policrf.learn.train import train as train
     from policrf.policy.checkpoint import list_policies as list_policies
     from policrf.policy.checkpoint import load_policy as load_policy
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from policrf.solvers import solve as solve
     from policrf.solvers.describe import describe as describe
     from policrf.types import Solution as Solution
-    from policrf.vision.calibrate import calibrate as calibrate
+    from policrf.vision.calibration.calibrate import calibrate as calibrate
     from policrf.vision.energy_weights import Energy as Energy
     from policrf.vision.segment import Segmenter as Segmenter
 
@@ -55,10 +55,10 @@ _PUBLIC = {
     "Segmenter": "policrf.vision.segment",
     "Solution": "policrf.types",
     "Tables": "policrf.crf.potentials",
-    "calibrate": "policrf.vision.calibrate",
+    "calibrate": "policrf.vision.calibration.calibrate",
     "describe": "policrf.solvers.describe",
     "errors": "policrf",
-    "evaluate": "policrf.evaluate.runner",
+    "evaluate": "policrf.evaluation.runner",
     "list_policies": "policrf.policy.checkpoint",
     "list_solvers": "policrf.solvers",
     "load_instances": "policrf.datasets.sources",

@@ -50,5 +50,9 @@ class CustomPotentialFailed(PolicrfError, RuntimeError):
     """The function of a `Custom` potential raised, or returned NaN."""
 
 
+class RewardFailed(PolicrfError, RuntimeError):
+    """The function of a reward cannot be compiled, raised, or gave NaN."""
+
+
 class PolicyMismatch(PolicrfError, ValueError):
     """A policy met an instance with other labels or features than it was made for."""

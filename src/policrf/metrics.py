@@ -1,15 +1,21 @@
 """Intersection over union by the VOC protocol: one confusion matrix over the whole data set.
 
 A superpixel's truth is the majority label of its non-void pixels; pixel figures come from the exact
-label counts of every superpixel, so no pixel map is needed. Void counts nowhere.
+label counts of every superpixel, so no pixel map is needed. Void counts nowhere. Truth is always
+counts `[N, L]`, predictions are labels `[N]`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from policrf.types import FloatArray, IntArray
+
+FREQUENT = 10
+"""Images that a class must occur in to count as frequent."""
 
 
 def pixel_confusion(truth: IntArray, labels: IntArray) -> IntArray:
@@ -25,8 +31,33 @@ def node_confusion(truth: IntArray, labels: IntArray) -> IntArray:
     n_labels = truth.shape[1]
     known = truth.sum(axis=1) > 0
     majority = truth[known].argmax(axis=1)
-    pairs = majority * n_labels + labels[known]
-    return np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels)
+    return pair_counts(majority, labels[known], (n_labels, n_labels))
+
+
+def pair_counts(
+    first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], shape: tuple[int, int]
+) -> IntArray:
+    """`[rows, columns]`: how often each pair (first, second) occurs.
+
+    >>> pair_counts(np.array([0, 1, 1]), np.array([2, 0, 0]), (2, 3)).tolist()
+    [[0, 0, 1], [2, 0, 0]]
+    """
+    codes = first.astype(np.int64) * shape[1] + second
+    return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def sparse_rows(matrix: IntArray) -> IntArray:
+    """The nonzero entries of a matrix as rows (row, column, value), in order: the form on disk."""
+    rows, columns = np.nonzero(matrix)
+    return np.stack([rows, columns, matrix[rows, columns]], axis=1)
+
+
+def dense_matrix(rows: ArrayLike, shape: tuple[int, int]) -> IntArray:
+    """The matrix that `sparse_rows` made rows of."""
+    entries = np.asarray(rows, np.int64).reshape(-1, 3)
+    matrix = np.zeros(shape, np.int64)
+    matrix[entries[:, 0], entries[:, 1]] = entries[:, 2]
+    return matrix
 
 
 def class_iou(confusion: NDArray[np.generic]) -> FloatArray:

@@ -14,7 +14,8 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 Pixels = NDArray[np.uint8]  # [H, W, 3]; RGB
-LabelMap = NDArray[np.int32]  # [H, W]; the label of every pixel
+LabelMap = NDArray[np.int32]  # [H, W]; the label of every pixel, VOID where the truth is unknown
+VOID = -1
 
 
 class Progress(NamedTuple):

@@ -9,7 +9,7 @@ from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import CostView, parameters, scores
 from policrf.learn.replay import states_before
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
@@ -17,11 +17,11 @@ from policrf.policy.policy import Policy
 torch = pytest.importorskip("torch")
 
 
-def random_policy(kind, rounds, costs="relaxed"):
+def random_policy(kind, layers, costs="relaxed"):
     policy = Policy.untrained(
-        n_labels=21, n_features=85, kind=kind, rounds=rounds, width=8, costs=costs
+        n_labels=21, n_features=85, kind=kind, layers=layers, width=8, costs=costs
     )
-    rng = np.random.default_rng(rounds)
+    rng = np.random.default_rng(layers)
     noisy = {k: v + rng.normal(scale=0.3, size=v.shape) for k, v in policy.weights.items()}
     return Policy(policy.spec, noisy)
 
@@ -30,18 +30,18 @@ SCENES = [pc.make_scene(30 + 7 * k, "B", seed=k) for k in range(3)]
 
 
 @pytest.mark.parametrize("kind", ["paper", "residual"])
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
-def test_scores_are_those_of_the_engine(kind, rounds):
-    policy = random_policy(kind, rounds)
+@pytest.mark.parametrize("layers", [1, 2, 3, 4])
+def test_scores_are_those_of_the_engine(kind, layers):
+    policy = random_policy(kind, layers)
     corpus = Corpus(SCENES)
     theta, features = parameters(policy.weights), torch.from_numpy(corpus.features)
     for k, scene in enumerate(SCENES):
         engine = Engine(policy, scene)
-        trail = play(engine, epsilon=0.5, seed=k, reward=1)
+        trail = play(engine, epsilon=0.5, seed=k, reward=load_reward("sign"))
         wanted = np.arange(0, scene.crf.n_nodes, 5)
         states = states_before(trail.nodes, trail.labels, wanted, corpus.largest)
         chosen = np.full(len(wanted), k)
-        around = corpus.neighbourhoods(chosen, trail.nodes[wanted], states, rounds)
+        around = corpus.neighbourhoods(chosen, trail.nodes[wanted], states, layers)
         seen = trail.views[wanted] if kind == "residual" else None
         view = None if seen is None else CostView(seen[:, :, 0].copy(), seen[:, :, 1:].copy())
         ours = scores(policy.spec, theta, features, around, view).detach().numpy()
@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_engine(kind, rounds):
 def test_every_labels_reward_is_what_taking_it_earns(reward):
     scene = SCENES[0]
     trail = play(
-        Engine(random_policy("paper", 2), scene), epsilon=0.3, seed=1, reward=reward_column(reward)
+        Engine(random_policy("paper", 2), scene), epsilon=0.3, seed=1, reward=load_reward(reward)
     )
     episode = Episode(scene.crf)
     for t, (node, taken) in enumerate(zip(trail.nodes, trail.labels, strict=True)):

@@ -9,10 +9,14 @@ import torch
 import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.learn.corpus import Corpus
-from policrf.learn.mcts import MCTS, MCTSLearner, train_mcts
+from policrf.learn.fields import with_fields
+from policrf.learn.mcts import MCTSLearner
+from policrf.learn.option_groups import Search
+from policrf.learn.options import MCTS
+from policrf.learn.train import train
 from policrf.learn.tree_targets import advantages, hindsight_targets, rows_of, visit_targets
 from policrf.learn.validate import validate
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec
 from policrf.testing.batch import make_batch
 from policrf.testing.network import PolicyNetwork, mask_scores
@@ -34,25 +38,24 @@ class Pool:
 
 def learner(kind="residual", **options):
     corpus = Corpus(SCENES)
-    spec = Spec(corpus.n_labels, corpus.features.shape[1], kind)
+    spec = Spec(n_labels=corpus.n_labels, n_features=corpus.features.shape[1], kind=kind)
     fields = {"simulations": 10, "depth": 3, "capacity": 500, "batch": 4}
-    return MCTSLearner(MCTS(**(fields | options)), spec, corpus)
+    return MCTSLearner(with_fields(MCTS(), fields | options, "mcts"), spec, corpus)
 
 
 def test_self_play_stores_states_with_their_tree_policies():
     one = learner()
     one.begin(Pool())
     steps = one.replay.sample(50, np.random.default_rng(0))
-    slots = one.slots
     for b in range(50):
         real = steps.actions[b, :, 0] >= 0
-        policy, values = steps.values[b, :slots], steps.values[b, slots : 2 * slots]
+        policy, values = steps.kept.policy[b], steps.kept.values[b]
         assert policy[real].sum() == pytest.approx(1.0, abs=1e-5)
         assert (policy[~real] == 0).all()
         assert np.isnan(values[~real]).all()
         assert (np.abs(values[np.isfinite(values)]) <= 1).all()
         left = int((steps.states[b, :20] < 0).sum())
-        assert steps.values[b, 2 * slots] == min(3, left)
+        assert steps.kept.depths[b] == min(3, left)
         assert (steps.states[b, steps.actions[b, real, 0]] == -1).all()
         chosen = (steps.actions[b] == [steps.nodes[b], steps.labels[b]]).all(axis=1)
         assert policy[chosen] > 0
@@ -68,7 +71,7 @@ def test_the_loss_is_the_cross_entropy_over_all_valid_actions(kind):
     state = one.generator.bit_generator.state
     steps = one.replay.sample(4, one.generator)
     one.generator.bit_generator.state = state
-    found = one._update()
+    found = one.update()
     network = PolicyNetwork(one.spec, one.policy().weights)
     expected = []
     for b in range(4):
@@ -76,7 +79,7 @@ def test_the_loss_is_the_cross_entropy_over_all_valid_actions(kind):
         batch = make_batch(one.spec, instance, steps.states[b, :20].astype(np.int64))
         with torch.no_grad():
             policy = torch.log_softmax(mask_scores(network(batch), batch).flatten(), 0)
-        shares = steps.values[b, : one.slots]
+        shares = steps.kept.policy[b]
         real = shares > 0
         at = steps.actions[b, real, 0] * instance.crf.n_labels + steps.actions[b, real, 1]
         expected.append(-float((policy[at].numpy() * shares[real]).sum()))
@@ -89,19 +92,19 @@ def test_values_are_completed_by_the_known_rewards(reward):
     one.begin(Pool())
     steps = one.replay.sample(4, one.generator)
     rows = rows_of(one.corpus, steps, 10**6, one.generator)
-    found = advantages(one.corpus, rows, steps, reward_column(reward), False, False)
+    found = advantages(one.corpus, rows, steps, load_reward(reward), False)
     assert found.shape == (len(rows.node), one.corpus.n_labels)
     for b in range(4):
         crf = SCENES[steps.instances[b]].crf
         state = steps.states[b, :20].astype(np.int64)
-        shares, values = steps.values[b, : one.slots], steps.values[b, one.slots : -1]
+        shares, values = steps.kept.policy[b], steps.kept.values[b]
         taken = np.isfinite(values)
         tree = {
             tuple(action): value for action, value in zip(steps.actions[b], values, strict=True)
         }
         mean = (shares[taken] * values[taken]).sum() / shares[taken].sum()
         width = 2.0 if reward == "sign" else values[taken].max() - values[taken].min()
-        depth = steps.values[b, -1]
+        depth = steps.kept.depths[b]
         unlabeled = np.flatnonzero(state < 0)
         assert rows.node[rows.first[b] : rows.first[b + 1]].tolist() == unlabeled.tolist()
         for k, i in enumerate(unlabeled):
@@ -151,23 +154,23 @@ def test_neighbourhoods_do_not_depend_on_what_was_asked_before():
     [{}, {"root": "puct", "target": "visits", "kind": "residual"}, {"target": "hindsight"}],
 )
 def test_same_seed_same_policy(options):
-    one, two = (train_mcts(SCENES, rounds=2, seed=1, **(QUICK | options)) for _ in range(2))
+    one, two = (train(SCENES, "mcts", rounds=2, seed=1, **(QUICK | options)) for _ in range(2))
     for name, array in one.weights.items():
         np.testing.assert_array_equal(array, two.weights[name])
 
 
 def test_a_resumed_run_ends_where_an_unbroken_one_does(tmp_path):
-    options = QUICK | {"checkpoint_seconds": 0.0}
-    train_mcts(SCENES, rounds=4, out=tmp_path / "whole", seed=3, **options)
-    train_mcts(SCENES, rounds=2, out=tmp_path / "parts", seed=3, **options)
-    train_mcts(SCENES, rounds=4, out=tmp_path / "parts", seed=3, resume=True, **options)
+    options = QUICK
+    train(SCENES, "mcts", rounds=4, out=tmp_path / "whole", seed=3, **options)
+    train(SCENES, "mcts", rounds=2, out=tmp_path / "parts", seed=3, **options)
+    train(SCENES, "mcts", rounds=4, out=tmp_path / "parts", seed=3, resume=True, **options)
     whole = pc.load_policy(tmp_path / "whole" / "last.safetensors")
     parts = pc.load_policy(tmp_path / "parts" / "last.safetensors")
     for name, array in whole.weights.items():
         np.testing.assert_array_equal(array, parts.weights[name])
     lines = (tmp_path / "parts" / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["round"] for line in lines][-2:] == [2, 4]
-    started = train_mcts(SCENES, rounds=0, start=str(tmp_path / "parts" / "last.safetensors"))
+    started = train(SCENES, "mcts", rounds=0, start=str(tmp_path / "parts" / "last.safetensors"))
     np.testing.assert_array_equal(started.weights["theta5"], parts.weights["theta5"])
 
 
@@ -184,15 +187,17 @@ def test_a_resumed_run_ends_where_an_unbroken_one_does(tmp_path):
 def test_learning_lowers_the_energy(way):
     held_out = [pc.make_scene(20, "A", seed=1000 + seed) for seed in range(10)]
     options = QUICK | {"repeats": 1, "episodes": 6, "updates": 40, "learning_rate": 3e-3} | way
-    before = validate(train_mcts(SCENES, rounds=0, **options), held_out)
-    after = validate(train_mcts(SCENES, rounds=8, **(options | {"validate_rounds": 8})), held_out)
+    before = validate(train(SCENES, "mcts", rounds=0, **options), held_out)
+    after = validate(
+        train(SCENES, "mcts", rounds=8, **(options | {"validate_rounds": 8})), held_out
+    )
     assert after.energy < 0.9 * before.energy
 
 
 def test_options_are_checked():
     with pytest.raises(InvalidOption, match="leaf is"):
-        MCTS(leaf="value")
+        MCTS(search=Search(leaf="value"))
     with pytest.raises(InvalidOption, match="repeats is 0"):
-        MCTS(repeats=0)
+        train(SCENES, "mcts", repeats=0)
     with pytest.raises(InvalidOption, match="target is 'counts'"):
         MCTS(target="counts")

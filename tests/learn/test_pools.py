@@ -9,8 +9,8 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.learn.loop import Schedule
-from policrf.learn.train import train_dqn, train_supervised
+from policrf.learn.option_groups import Schedule
+from policrf.learn.train import train
 
 
 class Counted(Sequence):
@@ -34,15 +34,15 @@ OPTIONS = {"updates": 2, "episodes": 2, "pool": 100, "pool_rounds": 2, "keep": 2
 
 def test_every_instance_has_its_turn() -> None:
     scenes = Counted(20)
-    train_dqn(scenes, rounds=9, **OPTIONS)
+    train(scenes, rounds=9, **OPTIONS)
     assert set(scenes.asked) == set(range(20))
 
 
 def test_pools_change_nothing_for_a_set_that_fits() -> None:
     scenes = [pc.make_scene(20, "B", seed=k) for k in range(10)]
     options = OPTIONS | {"pool": 200}
-    one = train_dqn(scenes, rounds=4, **options)
-    two = train_dqn(scenes, rounds=4, **(options | {"pool": 200_000}))
+    one = train(scenes, rounds=4, **options)
+    two = train(scenes, rounds=4, **(options | {"pool": 200_000}))
     for name, array in one.weights.items():
         np.testing.assert_array_equal(array, two.weights[name])
 
@@ -50,9 +50,9 @@ def test_pools_change_nothing_for_a_set_that_fits() -> None:
 @pytest.mark.parametrize("target", ["reward", "hindsight"])
 def test_a_run_over_pools_is_resumed_to_the_bit(tmp_path, target: str) -> None:
     options = OPTIONS | {"target": target, "validate_rounds": 100}
-    train_dqn(Counted(20), rounds=7, out=tmp_path / "whole", **options)
-    train_dqn(Counted(20), rounds=3, out=tmp_path / "parts", **options)
-    train_dqn(Counted(20), rounds=7, out=tmp_path / "parts", resume=True, **options)
+    train(Counted(20), rounds=7, out=tmp_path / "whole", **options)
+    train(Counted(20), rounds=3, out=tmp_path / "parts", **options)
+    train(Counted(20), rounds=7, out=tmp_path / "parts", resume=True, **options)
     whole, parts = (
         pc.load_policy(tmp_path / run / "last.safetensors") for run in ("whole", "parts")
     )
@@ -60,10 +60,19 @@ def test_a_run_over_pools_is_resumed_to_the_bit(tmp_path, target: str) -> None:
         np.testing.assert_array_equal(array, parts.weights[name])
 
 
-def test_other_learners_take_turns_too() -> None:
-    scenes = Counted(20)
-    train_supervised(scenes, rounds=5, updates=2, batch=8, pool=160, pool_rounds=2)
-    assert set(scenes.asked) == set(range(20))
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("supervised", {"updates": 2, "batch": 8}),
+        ("mcts", {"updates": 2, "batch": 8, "episodes": 2, "simulations": 4, "depth": 2}),
+        ("evolve", {"pairs": 1, "trials": 2, "lower": "greedy"}),
+    ],
+)
+def test_other_learners_take_turns_too(method: str, options: dict) -> None:
+    """Pools of seven for 18 instances: they are not all of one size."""
+    scenes = Counted(19)
+    train(scenes, method, rounds=7, pool=140, pool_rounds=2, **options)
+    assert set(scenes.asked) == set(range(19))
 
 
 def test_a_pool_holds_at_least_one() -> None:

@@ -4,7 +4,9 @@ import pytest
 import policrf as pc
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
+from policrf.learn.option_groups import Returns
 from policrf.learn.targets import BestKnown, following_states, steps_of
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 
@@ -14,30 +16,33 @@ SCENE = pc.make_scene(30, "A", seed=3)
 def trail(best_views=False, kind="paper"):
     policy = Policy.untrained(n_labels=21, n_features=85, kind=kind, width=4)
     engine = Engine(policy, SCENE)
-    return play(engine, epsilon=0.4, seed=5, reward=0, best_views=best_views)
+    return play(
+        engine, epsilon=0.4, seed=5, reward=load_reward("difference"), best_views=best_views
+    )
 
 
 def test_returns_to_the_end_of_the_energy_difference_are_minus_the_rest_of_the_energy():
     t = trail()
     keep = np.arange(30)
-    steps = steps_of(t, 0, 30, backup="taken", discount=1.0, ahead=0, scale=1.0, keep=keep)
-    assert steps.values[0, 0] == pytest.approx(-t.energy[0], rel=1e-5)
-    assert (steps.values[:, 1] == 0).all()
+    steps = steps_of(t, 0, Returns(backup="taken", discount=1.0, ahead=0), scale=1.0, keep=keep)
+    assert steps.kept.returns[0] == pytest.approx(-t.energy[0], rel=1e-5)
+    assert (steps.kept.factors == 0).all()
 
 
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_n_step_targets_lead_to_the_state_n_actions_later(ahead):
     t = trail(best_views=True, kind="residual")
     keep = np.array([0, 4, 26, 29])
-    steps = steps_of(t, 0, 30, backup="taken", discount=0.9, ahead=ahead, scale=2.0, keep=keep)
+    how = Returns(backup="taken", discount=0.9, ahead=ahead)
+    steps = steps_of(t, 0, how, scale=2.0, keep=keep)
     taken = t.rewards[np.arange(30), t.labels] / 2.0
     for row, k in enumerate(keep):
         rewards = taken[k : k + ahead]
-        assert steps.values[row, 0] == pytest.approx(
+        assert steps.kept.returns[row] == pytest.approx(
             sum(0.9**j * r for j, r in enumerate(rewards)), rel=1e-4
         )
         ends = k + ahead >= 30
-        assert steps.values[row, 1] == pytest.approx(0.0 if ends else 0.9**ahead)
+        assert steps.kept.factors[row] == pytest.approx(0.0 if ends else 0.9**ahead)
         later = following_states(steps)[row]
         assert (later >= 0).sum() == min(k + ahead, 30)
         for node, label in zip(t.nodes[: k + ahead], t.labels[: k + ahead], strict=True):
@@ -45,6 +50,16 @@ def test_n_step_targets_lead_to_the_state_n_actions_later(ahead):
         if not ends:
             assert steps.actions[row, -1].tolist() == t.best[k + ahead].tolist()
             assert later[steps.actions[row, -1, 0]] == -1
+            np.testing.assert_array_equal(steps.kept.later_views[row], t.best_views[k + ahead])
+        np.testing.assert_array_equal(steps.kept.views[row], t.views[k])
+
+
+def test_all_labels_are_backed_up_by_their_rewards():
+    t = trail(kind="residual")
+    steps = steps_of(t, 0, Returns(), scale=2.0, keep=np.array([3, 8]))
+    np.testing.assert_allclose(steps.kept.rewards, t.rewards[[3, 8]] / 2.0)
+    assert steps.kept.later_views.shape[1] == 0
+    assert steps.actions.shape == (2, 0, 2)
 
 
 def test_best_known_keeps_the_lowest():

@@ -11,13 +11,14 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidInstance, InvalidLabeling, UnknownName
+from policrf.mdp.rewards import REWARDS
 
 gymnasium = pytest.importorskip("gymnasium")
 env_checker = pytest.importorskip("gymnasium.utils.env_checker")
 
 
 def make(**options: object) -> object:
-    return gymnasium.make("policrf:policrf/Label-v0", **options)
+    return gymnasium.make("policrf.mdp.env:policrf/Label-v0", **options)
 
 
 def test_it_passes_the_checker() -> None:
@@ -94,20 +95,38 @@ def test_the_same_seed_gives_the_same_episode() -> None:
 @pytest.mark.parametrize(
     ("imports", "name"),
     [
-        ("import gymnasium, policrf", "policrf/Label-v0"),
-        ("import policrf, gymnasium", "policrf/Label-v0"),
-        ("import gymnasium", "policrf:policrf/Label-v0"),
-        ("import policrf, gymnasium", "policrf:policrf/Label-v0"),
+        ("import gymnasium", "policrf.mdp.env:policrf/Label-v0"),
+        ("import policrf, gymnasium", "policrf.mdp.env:policrf/Label-v0"),
+        ("import policrf.mdp.env, gymnasium", "policrf.mdp.env:policrf/Label-v0"),
         ("import policrf.mdp.env, gymnasium", "policrf/Label-v0"),
+        ("import gymnasium, policrf.mdp.env", "policrf/Label-v0"),
     ],
 )
-def test_registered_by_importing_policrf_in_any_order(imports, name):
+def test_registered_by_importing_its_module_in_any_order(imports, name):
     code = f"{imports}\nenv = gymnasium.make({name!r})\nprint(env.unwrapped.__module__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "policrf.mdp.env", done.stderr
 
 
-def test_importing_policrf_imports_no_gymnasium():
-    code = "import sys, policrf; print('gymnasium' in sys.modules, 'numpy' in sys.modules)"
+def test_importing_policrf_is_quiet():
+    """Nothing heavy is imported, and the import machinery stays as it was."""
+    code = (
+        "import sys; before = list(sys.meta_path), list(sys.path_hooks); import policrf; "
+        "print('gymnasium' in sys.modules, 'numpy' in sys.modules, "
+        "before == (sys.meta_path, sys.path_hooks))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "False"]
+    assert done.stdout.split() == ["False", "False", "True"]
+
+
+def test_a_reward_of_ones_own_is_paid_beside_the_packages(monkeypatch):
+    monkeypatch.setitem(REWARDS._targets, "fixed", fixed)
+    env = make(instance=pc.make_scene(25, "A"), reward="fixed")
+    env.reset(seed=0)
+    _, gained, _, _, info = env.step(3 * 21 + 5)
+    assert gained == 105.0
+    assert set(info["rewards"]) == {"difference", "sign", "shaped", "fixed"}
+
+
+def fixed(costs, changes, ties, out):
+    out[:] = 100.0 + np.arange(len(out))

@@ -52,18 +52,19 @@ def random_instance(
 
 
 def random_policy(
-    instance: pc.Instance, kind: str, costs: str, seed: int, *, rounds: int = 3, width: int = 32
+    instance: pc.Instance, kind: str, costs: str, seed: int, *, layers: int = 3, width: int = 32
 ) -> pc.Policy:
     """Every tensor random, the correction too; hidden sizes that are not whole lanes."""
     spec = Spec(
-        instance.crf.n_labels,
-        instance.features.shape[1],
-        kind,
-        rounds,
-        width,
-        10,
-        costs,
-        seed % 2 == 0,
+        n_labels=instance.crf.n_labels,
+        n_features=instance.features.shape[1],
+        kind=kind,
+        layers=layers,
+        width=width,
+        head_width=10,
+        costs=costs,
+        foresight=seed % 3,
+        squash=seed % 2 == 0,
     )
     rng = np.random.default_rng(seed)
     weights = {

@@ -1,4 +1,4 @@
-"""Steps, undo, exploring play, weights that change, threads."""
+"""Steps, undo, weights that change, threads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from tests.policy.builders import KINDS, random_instance, random_policy
 
 import policrf as pc
-from policrf.errors import InvalidLabeling
-from policrf.mdp.state import Episode
+from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.policy.engine import Engine, label_many
 from policrf.testing import random_crf
 
@@ -118,67 +117,20 @@ def test_steps_that_are_none_are_refused() -> None:
         engine.undo()
 
 
-@pytest.mark.parametrize("kind", ["paper", "residual"])
-def test_playing_records_what_an_episode_earns(kind: str) -> None:
-    instance = random_instance(40, 1)
-    engine = Engine(random_policy(instance, kind, "relaxed", 1), instance)
-    record = engine.play(epsilon=0.3, seed=4, ties=True)
-    episode = Episode(instance.crf, ties=True)
-    unary = np.argmin(instance.crf.unary, axis=1)
-    for t in range(40):
-        node = int(record.nodes[t])
-        expected = episode.step(node, int(unary[node]))
-        assert record.unary_rewards[t] == pytest.approx(list(expected.values()), abs=1e-9)
-        episode.undo()
-        expected = episode.step(node, int(record.labels[t]))
-        assert record.rewards[t] == pytest.approx(list(expected.values()), abs=1e-9)
-    assert engine.remaining == 0
-    assert record.rewards[:, 0].sum() == pytest.approx(-instance.crf.energy(engine.labels))
-    assert len(set(record.sets.tolist())) == 5
-
-
-def test_exploiting_always_is_greedy_labeling() -> None:
-    instance = random_instance(40, 1)
-    policy = random_policy(instance, "residual", "relaxed", 1)
-    record = Engine(policy, instance).play(epsilon=1.0, seed=0)
-    _, order, scores = Engine(policy, instance).label_all()
-    assert record.nodes.tolist() == order.tolist()
-    assert record.scores.tolist() == scores.tolist()
-
-
-@pytest.mark.parametrize("labels", ["policy", "random"])
-def test_scores_of_explored_actions_are_the_policys(labels: str) -> None:
-    instance = random_instance(30, 2)
-    engine = Engine(random_policy(instance, "paper", "partial", 2), instance)
-    record = engine.play(epsilon=0.0, seed=1, labels=labels)
-    engine.reset()
-    of_policy = 0
-    for t in range(30):
-        node, label = int(record.nodes[t]), int(record.labels[t])
-        assert engine.scores(node)[label] == record.scores[t]
-        if record.sets[t] in (1, 2):
-            of_policy += label == int(np.argmax(engine.scores(node)))
-        engine.step(node, label)
-    asked = int(np.isin(record.sets, (1, 2)).sum())
-    assert of_policy == asked if labels == "policy" else of_policy < asked
-
-
-def test_the_same_seed_plays_the_same_episode() -> None:
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_loading_another_policy_is_building_another_engine(kind: str, costs: str) -> None:
     instance = random_instance(40, 3)
-    engine = Engine(random_policy(instance, "residual", "partial", 3), instance)
-    first, again, other = (engine.play(epsilon=0.5, seed=seed) for seed in (9, 9, 10))
-    assert first.nodes.tolist() == again.nodes.tolist()
-    assert np.array_equal(first.rewards, again.rewards)
-    assert first.nodes.tolist() != other.nodes.tolist()
-
-
-def test_loading_weights_is_building_anew() -> None:
-    instance = random_instance(40, 3)
-    old, new = (random_policy(instance, "residual", "relaxed", seed) for seed in (2, 4))
-    engine = Engine(old, instance)
+    old, new = (random_policy(instance, kind, costs, seed) for seed in (2, 8))
+    engine = Engine(old, instance, journal=40)
     engine.label_all()
-    engine.load(new.weights)
-    assert np.array_equal(engine.all_scores(), Engine(new, instance).all_scores())
+    engine.load(new)
+    fresh = Engine(new, instance, journal=40)
+    assert snapshot(engine) == snapshot(fresh)
+    assert np.array_equal(engine.all_scores(), fresh.all_scores())
+    for one, other in zip(engine.label_all(), fresh.label_all(), strict=True):
+        assert np.array_equal(one, other)
+    with pytest.raises(InvalidOption, match="one spec"):
+        engine.load(random_policy(instance, kind, costs, 2, width=16))
 
 
 def test_threads_change_nothing() -> None:

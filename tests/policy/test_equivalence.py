@@ -53,7 +53,7 @@ def test_planar_graphs(kind: str, costs: str, seed: int) -> None:
 @pytest.mark.parametrize(("kind", "costs"), KINDS)
 def test_disconnected_graphs(kind: str, costs: str) -> None:
     instance = random_instance(48, 3, parts=4)
-    follow(instance, random_policy(instance, kind, costs, 3, rounds=4, width=16), None)
+    follow(instance, random_policy(instance, kind, costs, 3, layers=4, width=16), None)
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)
@@ -62,12 +62,12 @@ def test_a_hub_of_degree_500(kind: str, costs: str) -> None:
     follow(instance, random_policy(instance, kind, costs, 4, width=8), None, every=40)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize("layers", [1, 2, 5])
 @pytest.mark.parametrize("width", [3, 20, 50])
-def test_other_sizes_of_the_network(rounds: int, width: int) -> None:
-    instance = random_instance(24, rounds * width, n_labels=2 + width % 19)
+def test_other_sizes_of_the_network(layers: int, width: int) -> None:
+    instance = random_instance(24, layers * width, n_labels=2 + width % 19)
     for kind, costs in KINDS[::4]:
-        policy = random_policy(instance, kind, costs, width, rounds=rounds, width=width)
+        policy = random_policy(instance, kind, costs, width, layers=layers, width=width)
         follow(instance, policy, None, every=3)
 
 
@@ -139,7 +139,7 @@ def test_the_papers_formula_by_hand() -> None:
     """Two nodes, K = 2, p = 1, L = 2, F = 1: every number of the update rule written out."""
     crf = pc.CRF(np.zeros((2, 2)))
     instance = pc.Instance(crf, [[1.0], [2.0]], [[0, 1]], [[0.5, 0.25]])
-    spec = {"n_labels": 2, "n_features": 1, "kind": "paper", "rounds": 2, "width": 1}
+    spec = {"n_labels": 2, "n_features": 1, "kind": "paper", "layers": 2, "width": 1}
     weights = {
         "theta1": [[0.1], [0.2]],
         "theta2": [[[1.0, -5.0]], [[2.0, 3.0]]],

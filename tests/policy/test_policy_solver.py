@@ -12,6 +12,8 @@ from tests.policy.builders import random_instance, random_policy
 
 import policrf as pc
 from policrf.errors import InvalidOption
+from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
+from policrf.solvers.run import Run
 from policrf.testing import check_solver, random_crf
 
 
@@ -151,7 +153,9 @@ def test_persistent_with_terms_of_all_kinds() -> None:
         solution = pc.solve(plain, pc.Policy.untrained(**sizes), persistent=True, refine=True)
         best = pc.solve(plain, "brute_force").energy
         assert solution.energy >= best - 1e-9
-        assert solution.info["persistent"] >= 0
+        alive = allowed_labels(plain.unary)
+        eliminate(Run(plain, "test"), plain.arrays, alive)
+        assert solution.info["persistent"] == np.count_nonzero(alive.sum(axis=1) == 1)
 
 
 def test_refine_follows_a_policy() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policrf.errors import InvalidOption
-from policrf.scenes import PRESETS, make_scene, render_scene, scene_positions
+from policrf.scenes import PRESETS, make_scene, render_scene
 from policrf.scenes.description import describe
 
 
@@ -27,8 +27,8 @@ def test_shapes_and_ranges() -> None:
     assert scene.scores.shape == (96, 130, 7)
     assert scene.scores.dtype == np.float32
     np.testing.assert_allclose(scene.scores.sum(axis=2), 1.0, atol=1e-5)
-    assert set(np.unique(scene.truth)) <= {*range(7), 255}
-    assert 0 < np.mean(scene.truth == 255) < 0.2
+    assert set(np.unique(scene.truth)) <= {*range(7), -1}
+    assert 0 < np.mean(scene.truth == -1) < 0.2
     boxes, labels, confidences = scene.detections
     assert boxes.shape == (len(labels), 4)
     assert (boxes[:, 2:] > boxes[:, :2]).all()
@@ -51,10 +51,10 @@ def test_fast_and_rendered_scenes_are_the_same_scene(preset: str) -> None:
     for seed in range(6):
         graph, picture = make_scene(1500, preset, seed=seed), render_scene(1500, preset, seed=seed)
         height, width = picture.truth.shape
-        place = (scene_positions(graph) * [width, height]).astype(int)
+        place = (graph.positions * [width, height]).astype(int)
         true_pixel = picture.truth[place[:, 1], place[:, 0]]
         true_node = graph.true_labels
-        known = (true_pixel != 255) & (true_node >= 0)
+        known = (true_pixel != -1) & (true_node >= 0)
         right.append(np.mean(true_pixel[known] == true_node[known]))
         wrong_node = graph.crf.unary.argmin(axis=1)[known] != true_node[known]
         chosen = picture.scores.argmax(axis=2)[place[:, 1], place[:, 0]]
@@ -76,7 +76,7 @@ def test_scores_have_the_presets_accuracy(preset: str, wanted: float) -> None:
     found = []
     for seed in range(25):
         scene = render_scene(200, preset, seed=seed)
-        known = scene.truth != 255
+        known = scene.truth != -1
         found.append(np.mean((scene.scores.argmax(axis=2) == scene.truth)[known]))
     assert abs(np.mean(found) - wanted) < 0.04
 
@@ -86,7 +86,7 @@ def test_objects_differ_from_their_background_mostly() -> None:
     for seed in range(15):
         scene = render_scene(150, seed=seed)
         ground = scene.image[scene.truth == 0].mean(axis=0)
-        for label in set(np.unique(scene.truth)) - {0, 255}:
+        for label in set(np.unique(scene.truth)) - {0, -1}:
             colour = scene.image[scene.truth == label].mean(axis=0)
             contrasts.append(np.linalg.norm(colour - ground))
     assert np.mean(np.asarray(contrasts) > 40) > 0.7

@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import connected_components
 
 import policrf as pc
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidInstance, InvalidOption
-from policrf.scenes import PRESETS, make_scene, scene_positions
+from policrf.errors import InvalidOption
+from policrf.scenes import PRESETS, make_scene
 from policrf.scenes.description import describe
 
 
@@ -85,7 +85,7 @@ def test_every_scene_is_well_formed(n_nodes: int, seed: int, preset: str, n_labe
 @pytest.mark.parametrize("n_nodes", [20, 60, 150])
 def test_graph_is_planar_as_drawn(n_nodes: int) -> None:
     instance = make_scene(n_nodes, seed=1)
-    place = scene_positions(instance)
+    place = instance.positions
     assert place.min() >= 0
     assert place.max() <= 1
     start, end = place[instance.edges[:, 0]], place[instance.edges[:, 1]]
@@ -311,10 +311,3 @@ def test_recipe_of_ones_own_is_followed_and_recorded() -> None:
 def test_impossible_recipes_are_refused(change: dict, message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         replace(PRESETS["A"], **change)
-
-
-def test_positions_belong_to_scenes_only() -> None:
-    instance = make_scene(30, seed=5)
-    other = Instance(instance.crf, instance.features, instance.edges, instance.edge_weights)
-    with pytest.raises(InvalidInstance, match="make_scene"):
-        scene_positions(other)

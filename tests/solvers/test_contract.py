@@ -9,9 +9,10 @@ from policrf.testing import check_solver
 from policrf.testing.check_solver import cases
 
 EVERYTHING = {name for name, _ in cases()}
+SOLVERS = pc.list_solvers()
 
-# Cases that a solver may refuse; all others it must answer.
-MAY_REFUSE = {
+# The cases that a solver refuses; every solver must take all others.
+REFUSES = {
     "alpha_expansion": {
         "non-metric tables", "tables that forbid pairs", "an order-3 table", "everything",
         "negative Potts weights", "custom potentials", "unequal cardinalities",
@@ -19,12 +20,16 @@ MAY_REFUSE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", sorted(set(pc.list_solvers()) - {"policy", "tree_search"}))
-def test_solver_keeps_the_contract(solver):
-    outcome = check_solver(solver)
-    refused = {name for name, what in outcome.items() if what != "ok"}
+def check_cases(solver, **options):
+    outcome = check_solver(solver, options=options)
     assert set(outcome) == EVERYTHING
-    assert refused <= MAY_REFUSE.get(solver, set())
+    refused = {name for name, what in outcome.items() if what != "ok"}
+    assert refused == REFUSES.get(solver, set())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_solver_keeps_the_contract(solver):
+    check_cases(solver)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +43,7 @@ def test_solver_keeps_the_contract(solver):
     ],
 )
 def test_solver_variants_keep_the_contract(solver, options):
-    check_solver(solver, options=options)
+    check_cases(solver, **options)
 
 
 def test_an_own_function_is_a_solver():
@@ -48,29 +53,6 @@ def test_an_own_function_is_a_solver():
     crf = pc.CRF([[1.0, 0.0], [1.0, 0.0]])
     assert pc.solve(crf, first_label).energy == 2.0
     assert pc.solve(crf, first_label, initial=[1, 1]).energy == 0.0
-
-
-def test_check_solver_finds_a_liar():
-    def worse_than_it_says(run):
-        run.offer(run.start_labels())
-        run.energy -= 1.0
-
-    with pytest.raises(AssertionError, match="says energy"):
-        check_solver(worse_than_it_says)
-
-    def overconfident(run):
-        run.offer(run.start_labels())
-        run.optimal = True
-
-    with pytest.raises(AssertionError, match="optimal"):
-        check_solver(overconfident)
-
-    def deaf(run):
-        while run.elapsed() < 1.5:
-            pass
-
-    with pytest.raises(AssertionError, match="budget of 0 s"):
-        check_solver(deaf)
 
 
 def test_unknown_names_and_options_are_explained():
@@ -86,10 +68,11 @@ def test_unknown_names_and_options_are_explained():
 def test_the_trace_only_improves_and_the_callback_sees_it():
     scene = pc.make_scene(60, "B", seed=1)
     seen = []
-    solution = pc.solve(scene, "dual_decomposition", seconds=1, callback=seen.append)
+    solution = pc.solve(scene, "dual_decomposition", callback=seen.append)
     assert list(solution.trace) == seen
+    assert len(seen) > 2
     energies = [line.energy for line in seen]
     bounds = [line.lower_bound for line in seen]
     assert energies == sorted(energies, reverse=True)
     assert bounds == sorted(bounds)
-    assert solution.lower_bound <= solution.energy
+    assert solution.lower_bound <= pc.solve(scene, "exact").energy + 1e-9

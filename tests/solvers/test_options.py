@@ -9,7 +9,7 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.solvers import SOLVERS
+from policrf.solvers.spec import SOLVERS
 
 CRF = pc.CRF([[0.0, 1.0], [1.0, 0.0]], pc.Potts([[0, 1]], 0.5))
 OURS = [

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 import policrf as pc
+from policrf.cli import main
 from policrf.vision.boxes import PLAIN, Detections
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.recipe import Recipe
@@ -31,12 +33,6 @@ def detections(rendered):
     )
 
 
-def truth(rendered):
-    out = rendered.truth.astype(np.int32)
-    out[out == 255] = -1
-    return out
-
-
 def recipe(**changes):
     settings = {
         "labels": LABELS,
@@ -55,7 +51,7 @@ def record(seed=0, size=(72, 96), preset="A", **changes):
         name=f"scene{seed}",
         scores=rendered.scores,
         detections=detections(rendered),
-        truth=truth(rendered),
+        truth=rendered.truth,
     )
     return view.record
 
@@ -69,7 +65,8 @@ def write_scene_folder(root: Path, count: int, size=(48, 64)) -> dict[str, Path]
         rendered = scene(seed, size)
         name = f"scene{seed:03d}"
         Image.fromarray(rendered.image).save(root / "images" / f"{name}.png")
-        Image.fromarray(rendered.truth.astype(np.uint8)).save(root / "masks" / f"{name}.png")
+        mask = np.where(rendered.truth < 0, 255, rendered.truth).astype(np.uint8)
+        Image.fromarray(mask).save(root / "masks" / f"{name}.png")
         np.save(root / "scores" / f"{name}.npy", rendered.scores)
         for box, label, confidence in zip(*rendered.detections, strict=True):
             x0, y0, x1, y1 = (float(side) for side in box)
@@ -95,6 +92,26 @@ def prepare_arguments(root: Path, out: Path) -> list[str]:
         "--categories", str(root / "categories.names"), "--superpixels", "40",
         "--components", "3", "--out", str(out), "--jobs", "1",
     ]  # fmt: skip
+
+
+def call(arguments) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return stopped.value.code
+
+
+def prepared_scenes(root: Path, count: int) -> Path:
+    """A folder of scenes as `write_scene_folder` makes it, with prepared/ beside them."""
+    write_scene_folder(root, count)
+    assert call(prepare_arguments(root, root / "prepared")) == 0
+    return root
+
+
+def without_truth(arguments: list[str]) -> list[str]:
+    """The arguments of prepare for the same images without their masks."""
+    at = arguments.index("--masks")
+    return ["prepare", "images", *arguments[2:at], *arguments[at + 2 :]]
 
 
 # A writer for just enough of ONNX: two 1×1 convolutions, "inner" and "scores".

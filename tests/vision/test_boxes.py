@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.vision.builders import LABELS
 
+from policrf.crf.box_overlap import covered_share
 from policrf.errors import InvalidFile
 from policrf.vision.boxes import (
     PLAIN,
@@ -12,7 +13,6 @@ from policrf.vision.boxes import (
     box_distribution,
     box_nodes,
     cleaned,
-    covered_share,
     support_labels,
 )
 from policrf.vision.nets.coco import CocoDetections

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.vision.builders import LABELS, record
+from tests.vision.builders import LABELS, recipe, record, scene
 
 import policrf as pc
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts
@@ -10,6 +10,7 @@ from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.build import box_members, pairwise, to_instance
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import node_features
+from policrf.vision.pipeline import Pipeline
 
 RECORD = record(0)
 
@@ -171,9 +172,19 @@ def test_edge_weights_into_a_node_sum_to_one():
 
 
 def test_truth_counts_every_pixel_once():
-    counts = RECORD.truth_counts()
-    assert counts.sum() == RECORD.net_counts().sum() <= RECORD.size.sum() == 72 * 96
+    counts = RECORD.truth
+    assert counts.sum() == RECORD.net_confusion.sum() <= RECORD.size.sum() == 72 * 96
     assert (counts.sum(axis=1) <= RECORD.size).all()
+
+
+def test_positions_are_the_centres_of_superpixels_in_pixels():
+    rendered = scene(0)
+    view = Pipeline(recipe()).view(rendered.image, scores=rendered.scores)
+    positions = to_instance(view.record, Energy()).positions
+    for node in (0, 7, view.record.n_nodes - 1):
+        rows, columns = np.nonzero(view.segments == node)
+        centre = [columns.mean() + 0.5, rows.mean() + 0.5]
+        np.testing.assert_allclose(positions[node], centre, rtol=1e-4)
 
 
 def test_the_crf_repairs_the_net():

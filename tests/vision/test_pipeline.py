@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.vision.builders import LABELS, detections, recipe, scene, truth, write_onnx
+from tests.vision.builders import LABELS, detections, recipe, scene, write_onnx
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import Detections
@@ -30,16 +30,16 @@ def test_large_images_are_worked_on_small_and_judged_large():
     rendered = scene(0, (200, 300))
     view = Pipeline(recipe(max_side=60)).view(
         rendered.image, scores=rendered.scores, detections=detections(rendered),
-        truth=truth(rendered),
+        truth=rendered.truth,
     )  # fmt: skip
     assert view.segments.shape == (40, 60)
     assert view.record.size.sum() == 200 * 300
-    assert view.record.truth[:, 2].sum() == (truth(rendered) >= 0).sum()
+    assert view.record.truth.sum() == (rendered.truth >= 0).sum()
     assert view.record.boxes.max() <= 1
-    labels = view.record.truth_counts().argmax(axis=1)
+    labels = view.record.truth.argmax(axis=1)
     pixels = project(labels, view.segments, (200, 300))
-    known = truth(rendered) >= 0
-    assert (pixels == truth(rendered))[known].mean() > 0.85
+    known = rendered.truth >= 0
+    assert (pixels == rendered.truth)[known].mean() > 0.85
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_scores_of_any_resolution():
 def test_a_mask_of_another_size_is_refused():
     rendered = scene(0)
     with pytest.raises(InvalidFile, match="96×71"):
-        Pipeline(recipe()).view(rendered.image, scores=rendered.scores, truth=truth(rendered)[:71])
+        Pipeline(recipe()).view(rendered.image, scores=rendered.scores, truth=rendered.truth[:71])
 
 
 def test_something_must_give_scores():
@@ -123,7 +123,7 @@ def test_segment_in_three_lines(tmp_path):
     segmenter = Segmenter(recipe=recipe(), energy=Energy(alpha=0.05))
     result = segmenter(
         rendered.image, "icm", scores=rendered.scores, detections=detections(rendered),
-        truth=truth(rendered), name="first",
+        truth=rendered.truth, name="first",
     )  # fmt: skip
     paths = result.save(tmp_path / "out", figure=True)
     assert [path.name for path in paths] == [

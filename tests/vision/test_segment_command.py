@@ -2,24 +2,15 @@ import json
 
 import numpy as np
 import pytest
-from tests.vision.builders import LABELS, prepare_arguments, write_onnx, write_scene_folder
+from tests.vision.builders import LABELS, call, prepared_scenes, write_onnx
 
-from policrf.cli import main
 from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_mask
 
 
-def call(arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return stopped.value.code
-
-
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    root = tmp_path_factory.mktemp("scenes")
-    write_scene_folder(root, 3)
-    call(prepare_arguments(root, root / "prepared"))
+    root = prepared_scenes(tmp_path_factory.mktemp("scenes"), 3)
     Energy(alpha=0.05).save(root / "energy.yaml")
     (root / "images" / "scene001.png").write_bytes(b"spoiled")
     return root

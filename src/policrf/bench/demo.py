@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.evaluate.report import Table
+from policrf.evaluation.report import Table
 from policrf.metrics import mean_iou, node_confusion
 from policrf.scenes import PRESETS, make_scene
 from policrf.solvers import solve
@@ -99,13 +99,13 @@ def train_policy(
     """A policy of the paper's kind, learned from the energy alone; None where torch is missing."""
     if seconds <= 0 or importlib.util.find_spec("torch") is None:
         return None
-    from policrf.learn.train import train_dqn
+    from policrf.learn.train import train
 
     scenes = [
         make_scene(nodes, regime, seed=TRAINING_SEEDS + seed + k)
         for k, regime in zip(range(TRAINING_SCENES), cycle(PRESETS), strict=False)
     ]
-    return train_dqn(
+    return train(
         scenes,
         name=POLICY,
         seed=seed,
@@ -117,8 +117,7 @@ def train_policy(
         capacity=100_000,
         epsilon=0.7,
         learning_rate=3e-3,
-        target="hindsight",
-        backup="all",
+        batch=64,
         actors=2,
     )
 

@@ -19,8 +19,10 @@ import numpy as np
 
 from policrf.bench.peers import PEERS, available_peers
 from policrf.crf.instance import Instance
+from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import as_json, read_json, write_json
 from policrf.errors import InvalidFile, UnsupportedPotential
-from policrf.evaluate.report import Table, as_json
+from policrf.evaluation.report import Table
 from policrf.scenes import make_scene
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
@@ -168,17 +170,18 @@ def _warm_up(grid: SolverGrid) -> None:
 def _resume(log: Path, stamp: Path, grid: SolverGrid) -> list[Result]:
     # Rows and sizes may grow between runs; what changes a measurement may not.
     wanted = {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")}
-    if stamp.exists() and json.loads(stamp.read_text()) != wanted:
+    if stamp.exists() and read_json(stamp) != wanted:
         raise InvalidFile(
             f"{stamp}: other budgets than now; give another --out, or delete the folder"
         )
-    stamp.write_text(json.dumps(wanted))
+    write_json(stamp, wanted)
     if not log.exists():
         return []
     lines = log.read_text().splitlines(keepends=True)
     # A kill may leave half a line at the end.
     whole = [line for line in lines if line.endswith("\n")]
-    log.write_text("".join(whole))
+    with atomic_write(log) as file:
+        file.write("".join(whole).encode())
     return [json.loads(line) for line in whole]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,16 +14,16 @@ import tyro
 from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
-    from policrf.datasets.instances import InstanceSequence
-    from policrf.evaluate.results import Result
+    from policrf.crf.instance import Instance
+    from policrf.evaluation.results import Result
 
 
 @dataclass(frozen=True)
 class Config:
     """Solve prepared instances with several solvers and compare them."""
 
-    prepared: Annotated[Path, tyro.conf.Positional]
-    """A folder that policrf prepare has made."""
+    data: Annotated[str, tyro.conf.Positional]
+    """A folder that policrf prepare has made, a folder of models, or scenes (synthetic:B:250)."""
     solvers: tuple[str, ...] = ("unary", "icm")
     """Solvers and policies (names or files), with options as NAME:option=value,…; the rows net and
     oracle are always there."""
@@ -39,7 +40,7 @@ class Config:
     seconds: float | None = None
     """Time limit of one solver on one instance."""
     limit: int | None = None
-    """Only the first so many instances."""
+    """Only the first instances, this many (scenes: 300 by default)."""
     seed: int = 0
     """Seed of the solvers and of the bootstrap."""
     jobs: int = os.cpu_count() or 1
@@ -51,53 +52,55 @@ class Config:
 def run(config: Config) -> None:
     """Evaluate, write the tables if asked, and print the summary."""
     from policrf.cli.progress import progress_bar
-    from policrf.datasets.instances import load_instances
-    from policrf.evaluate.runner import REFERENCES, evaluate
-    from policrf.evaluate.summary import ResultGrid
-    from policrf.evaluate.summary_tables import summary_markdown, write_summary
+    from policrf.datasets.instances import InstanceSequence
+    from policrf.datasets.sources import load_instances
+    from policrf.evaluation.runner import REFERENCES, evaluate
+    from policrf.evaluation.summary_tables import summary_markdown, write_summary
 
     if len(config.compare) % 2:
         raise InvalidOption("--compare takes pairs of solvers: first second first second …")
     instances = load_instances(
-        config.prepared, config.energy, potentials=config.potentials, features=config.features
-    )[: config.limit]
-    solvers = [*REFERENCES, *config.solvers]
+        config.data, energy=config.energy, potentials=config.potentials, features=config.features,
+        count=config.limit or 0,
+    )  # fmt: skip
+    prepared = isinstance(instances, InstanceSequence)
+    solvers = [*(REFERENCES if prepared else ()), *config.solvers]
     if config.out is not None:
         _claim(config, instances)
     with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
-        results = evaluate(
+        grid = evaluate(
             instances, solvers, out=config.out, seconds=config.seconds, seed=config.seed,
             jobs=config.jobs, advance=advance,
         )  # fmt: skip
-    labels = instances.prepared.labels
-    grid = ResultGrid(results, labels, config.seed)
     rows = [grid.row(solver) for solver in grid.solvers()]
     pairs = zip(config.compare[::2], config.compare[1::2], strict=True)
     comparisons = [grid.compare(first, second) for first, second in pairs]
     if config.out is not None:
-        write_summary(config.out, rows, labels, comparisons)
-        _write_csv(config.out / "results.csv", results)
+        write_summary(config.out, rows, grid.labels, comparisons)
+        _write_csv(config.out / "results.csv", grid.results)
     if config.json:
         print(json.dumps({"rows": rows, "comparisons": [vars(pair) for pair in comparisons]}))
     else:
         print(summary_markdown(rows, comparisons), end="")
 
 
-def _claim(config: Config, instances: InstanceSequence) -> None:
+def _claim(config: Config, instances: Sequence[Instance]) -> None:
     """Make the folder with its configuration, or check that it holds the same evaluation."""
-    from policrf.datasets.store import read_json, write_json
+    from policrf.crf.io.json_text import as_json, read_json, write_json
+    from policrf.datasets.instances import InstanceSequence
 
     assert config.out is not None
-    content: dict[str, Any] = {
-        "prepared": config.prepared.name,
-        "recipe": instances.prepared.recipe.as_dict(),
-        "energy": {k: _plain(v) for k, v in instances.energy.as_dict().items()},
+    content: dict[str, Any] = {"data": Path(config.data).name}
+    if isinstance(instances, InstanceSequence):
+        content["recipe"] = instances.prepared.recipe.as_dict()
+        content["energy"] = as_json(instances.energy.as_dict(), infinity="inf")
+    content |= {
         "potentials": config.potentials,
         "features": config.features,
         "seconds": config.seconds,
         "seed": config.seed,
     }
-    content = json.loads(json.dumps(content))
+    content = as_json(content)
     file = config.out / "config.json"
     if file.exists():
         there = read_json(file)
@@ -113,10 +116,6 @@ def _claim(config: Config, instances: InstanceSequence) -> None:
     except OSError as error:
         raise InvalidFile(f"{config.out}: cannot be made ({error.strerror or error})") from None
     write_json(file, content)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if value == float("inf") else value
 
 
 def _write_csv(path: Path, results: list[Result]) -> None:

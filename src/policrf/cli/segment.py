@@ -135,7 +135,7 @@ def _beside(folder: Path, name: str, suffixes: tuple[str, ...]) -> Path:
 
 
 def _images(path: Path) -> list[tuple[str, Path]]:
-    from policrf.datasets.folder import Folder
+    from policrf.datasets.layouts.folder import Folder
 
     if path.is_dir():
         return [(sample.name, sample.image) for sample in Folder(path, ()).samples()]

@@ -46,6 +46,7 @@ def run(config: Config) -> None:
     from policrf.crf.instance import Instance
     from policrf.crf.io import read
     from policrf.crf.io.files import atomic_write
+    from policrf.crf.io.json_text import to_json
     from policrf.crf.selection import restrict, restrict_crf
     from policrf.solvers import solve
     from policrf.solvers.spec import SolverSpec
@@ -86,7 +87,7 @@ def run(config: Config) -> None:
     }
     if config.json:
         # JSON has no infinities: a missing bound is null.
-        print(json.dumps(_finite(report)))
+        print(to_json(report))
     else:
         _print(report)
 
@@ -118,12 +119,6 @@ def _print(report: dict[str, Any]) -> None:
         print(f"labels written to {report['out']}")
     if math.isinf(report["energy"]):
         print("policrf: no allowed labeling was found", file=sys.stderr)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _read_labels(path: Path) -> Any:

@@ -38,7 +38,7 @@ class TrainingBar:
         rates = ("episodes_per_second", "transitions_per_second", "updates_per_second")
         shown |= {name.replace("_per_second", "/s"): line[name] for name in rates if name in line}
         text = "  ".join(f"{name} {value:.4g}" for name, value in shown.items())
-        done = line["round"] / self.rounds
+        done = line["round"] / max(1, self.rounds)
         if self.seconds:
             done = max(done, line["seconds"] / self.seconds)
         self.progress.update(self.task, completed=min(1.0, done), text=text)

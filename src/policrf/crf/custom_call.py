@@ -21,7 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from policrf.crf.potentials import Custom
-from policrf.errors import CustomPotentialFailed, InvalidPotential
+from policrf.errors import CustomPotentialFailed, InvalidPotential, PolicrfError
 
 _C_SIGNATURE = types.float64(
     types.CPointer(types.int64),  # type: ignore[no-untyped-call]
@@ -39,7 +39,7 @@ _C_TYPE = ctypes.CFUNCTYPE(
 
 # Addresses stay valid as long as the callback object lives: one a function, kept for good.
 _callbacks: dict[int, tuple[Any, int, Any]] = {}
-_failures: list[CustomPotentialFailed] = []
+_failures: list[PolicrfError] = []
 
 
 def address_of(group: Custom, function: Any) -> int:
@@ -85,7 +85,7 @@ def _python(name: str, function: Any) -> tuple[Any, int]:
                 f"{type(error).__name__}: {error}"
             )
             failure.__cause__ = error
-            _failures.append(failure)
+            keep_failure(failure)
             return float("nan")
 
     callback = _C_TYPE(call)
@@ -94,8 +94,13 @@ def _python(name: str, function: Any) -> tuple[Any, int]:
     return callback, address
 
 
+def keep_failure(failure: PolicrfError) -> None:
+    """Keep an error of a function that was called from compiled code, for `raise_if_failed`."""
+    _failures.append(failure)
+
+
 def raise_if_failed() -> None:
-    """Raise the first error a Python custom function had since the last call."""
+    """Raise the first error that a function called from compiled code had since the last call."""
     if _failures:
         first = _failures[0]
         _failures.clear()

@@ -32,8 +32,9 @@ from policrf.crf.potentials import (
 from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
+# Where classes share a kind, the first of them names its term.
 _TERM_OF_KIND = {
-    group.kind: group.term for group in POTENTIALS if issubclass(group, CliquePotential)
+    group.kind: group.term for group in POTENTIALS[::-1] if issubclass(group, CliquePotential)
 }
 TERM_NAMES = ("unary", Potts.term, *(_TERM_OF_KIND[kind] for kind in sorted(_TERM_OF_KIND)))
 N_TERMS = len(TERM_NAMES)
@@ -61,6 +62,11 @@ def new_state(arrays: Arrays) -> State:
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )
+
+
+def total_energy(state: State) -> float:
+    """E_t of the labels of a state: +inf where they use something forbidden; O(1)."""
+    return float("inf") if state.forbidden[0] else float(state.total[0])
 
 
 @inner

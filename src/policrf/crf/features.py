@@ -1,12 +1,13 @@
-"""Node features and a weighted graph for a CRF that has no image (`Instance.from_crf`).
+"""The paper's node features (appendix A), F = 4 L + 1, for scenes, images and plain CRFs.
 
-The features are the paper's (appendix A), with cliques of `BoxAgreement` and `BoxSupport` in the
-place of detections: F = 4 L + 1.
+A CRF without an image (`Instance.from_crf`) has the cliques of its `BoxAgreement` and `BoxSupport`
+in the place of detections, and a graph weighted by its pairwise terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,14 +36,22 @@ def feature_names(n_labels: int) -> tuple[str, ...]:
     return (*first, "entropy", *(name for block in rest for name in block))
 
 
-def paper_features(
-    distribution: FloatArray,
-    members: Sequence[IntArray],
-    labels: IntArray,
-    confidences: FloatArray,
-    composition: FloatArray,
-    cover: FloatArray | sparse.csr_array,
-) -> Float32Array:
+class FeatureBoxes(NamedTuple):
+    """The B boxes (detections, or cliques in their place) that node features tell of."""
+
+    members: Sequence[IntArray]
+    """The nodes of each box."""
+    labels: IntArray
+    """`[B]`."""
+    confidences: FloatArray | Float32Array
+    """`[B]`, 0 … 1."""
+    composition: FloatArray | Float32Array
+    """A box's mean distribution over labels, `[B, L]`."""
+    cover: FloatArray | Float32Array | sparse.csr_array
+    """Share of box b that box c covers, `[B, B]`; the diagonal is not used."""
+
+
+def paper_features(distribution: FloatArray | Float32Array, boxes: FeatureBoxes) -> Float32Array:
     """The paper's node features b_i, `[N, 4 L + 1]`.
 
     Per node: its unary distribution and entropy; per label, the highest confidence of a box of that
@@ -51,27 +60,24 @@ def paper_features(
 
     Parameters
     ----------
-    distribution: `[N, L]`.
-    members: the nodes of each of the B boxes.
-    labels, confidences: of the boxes, `[B]`.
-    composition: a box's mean distribution, `[B, L]`.
-    cover: share of box b that box c covers, `[B, B]`; the diagonal is not used.
+    distribution: of every node over labels, `[N, L]`.
+    boxes: all with a label.
     """
     n_nodes, n_labels = distribution.shape
     out = np.zeros((n_nodes, 4 * n_labels + 1), np.float32)
     out[:, :n_labels] = distribution
     out[:, n_labels] = entropy(np.asarray(distribution, np.float64))
     confidence, box_unary, overlap = np.split(out[:, n_labels + 1 :], 3, axis=1)
-    rows = sparse.csr_array(cover)
+    rows = sparse.csr_array(boxes.cover)
     # From the least confident box to the most: what is written last is the best box's.
-    for b in np.argsort(confidences, kind="stable"):
-        inside, entries = members[b], slice(rows.indptr[b], rows.indptr[b + 1])
+    for b in np.argsort(boxes.confidences, kind="stable"):
+        inside, entries = boxes.members[b], slice(rows.indptr[b], rows.indptr[b + 1])
         touching = rows.indices[entries]
-        share = rows.data[entries] * confidences[touching] * (touching != b)
+        share = rows.data[entries] * boxes.confidences[touching] * (touching != b)
         others = np.zeros(n_labels)
-        np.maximum.at(others, labels[touching], share)
-        confidence[inside, labels[b]] = confidences[b]
-        box_unary[inside] = composition[b]
+        np.maximum.at(others, boxes.labels[touching], share)
+        confidence[inside, boxes.labels[b]] = boxes.confidences[b]
+        box_unary[inside] = boxes.composition[b]
         overlap[inside] = others
     return out
 
@@ -89,15 +95,14 @@ def derive_features(crf: CRF) -> tuple[Float32Array, tuple[str, ...]]:
         labels += group.labels.tolist()
         confidences += (weights / max(float(weights.max(initial=0.0)), 1e-300)).tolist()
     composition = [distribution[nodes].mean(axis=0) for nodes in members]
-    features = paper_features(
-        distribution,
-        members,
-        np.asarray(labels, np.int64),
-        np.asarray(confidences),
-        np.asarray(composition).reshape(-1, crf.n_labels),
-        _shared_nodes(members, crf.n_nodes),
+    boxes = FeatureBoxes(
+        members=members,
+        labels=np.asarray(labels, np.int64),
+        confidences=np.asarray(confidences),
+        composition=np.asarray(composition).reshape(-1, crf.n_labels),
+        cover=_shared_nodes(members, crf.n_nodes),
     )
-    return features, feature_names(crf.n_labels)
+    return paper_features(distribution, boxes), feature_names(crf.n_labels)
 
 
 def _shared_nodes(members: Sequence[IntArray], n_nodes: int) -> sparse.csr_array:

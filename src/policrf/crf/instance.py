@@ -32,53 +32,72 @@ class Instance:
     """w(i, j), `[M, 2]`: for edge (i, j), column 0 is the weight of j in i's sum, column 1 that of
     i in j's. The weights into a node sum to 1 (a softmax over its neighbours)."""
     truth: IntArray | None = None
-    """Pixels of every label in each node, `[N, L]`; void pixels are not counted."""
+    """Pixels of every label in each node, `[N, L]`; void pixels are not counted. The only form in
+    which an instance keeps its truth; `true_labels` is derived from it."""
     label_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
     """Where it came from: file, recipe, seed. Values that JSON can hold."""
     positions: Float32Array | None = None
-    """Centre (x, y) of every node, `[N, 2]`, in any unit; pictures use it, solvers do not."""
+    """Centre (x, y) of every node, `[N, 2]`, y down: in pixels for images, in the unit square for
+    scenes. Pictures use it, solvers do not."""
 
     def __post_init__(self) -> None:
-        n_nodes, n_labels = self.crf.n_nodes, self.crf.n_labels
-        cast = object.__setattr__
-        cast(self, "features", frozen(np.array(self.features, np.float32, order="C")))
-        cast(self, "edges", frozen(np.array(self.edges, np.int64, order="C").reshape(-1, 2)))
-        weights = np.array(self.edge_weights, np.float32, order="C").reshape(-1, 2)
-        cast(self, "edge_weights", frozen(weights))
-        if self.features.ndim != 2 or len(self.features) != n_nodes:
-            raise InvalidInstance(
-                f"features must have shape [{n_nodes}, F], not {list(self.features.shape)}"
-            )
-        if not np.isfinite(self.features).all():
-            at = np.argwhere(~np.isfinite(self.features))[0].tolist()
-            raise InvalidInstance(f"features{at} is not finite")
-        if len(self.edges) and not 0 <= self.edges.min() <= self.edges.max() < n_nodes:
-            raise InvalidInstance(f"edges name a node outside 0 … {n_nodes - 1}")
-        if len(self.edge_weights) != len(self.edges):
-            raise InvalidInstance(f"{len(weights)} edge weights for {len(self.edges)} edges")
-        if not np.isfinite(weights).all():
-            raise InvalidInstance(
-                f"edge_weights{np.argwhere(~np.isfinite(weights))[0].tolist()} is not finite"
-            )
-        if self.truth is not None:
-            cast(self, "truth", frozen(np.array(self.truth, np.int64, order="C")))
-            if self.truth.shape != (n_nodes, n_labels) or self.truth.min(initial=0) < 0:
-                raise InvalidInstance(
-                    f"truth must be counts ≥ 0 of shape [{n_nodes}, {n_labels}], "
-                    f"not {list(self.truth.shape)}"
-                )
-        if self.positions is not None:
-            cast(self, "positions", frozen(np.array(self.positions, np.float32, order="C")))
-            if self.positions.shape != (n_nodes, 2) or not np.isfinite(self.positions).all():
-                raise InvalidInstance(f"positions must be finite, of shape [{n_nodes}, 2]")
+        self._keep("features", np.float32)
+        self._keep("edges", np.int64, (-1, 2))
+        self._keep("edge_weights", np.float32, (-1, 2))
+        self._keep("truth", np.int64)
+        self._keep("positions", np.float32)
+        self._check_features()
+        self._check_graph()
+        self._check_truth_and_positions()
         for names, size, what in (
-            (self.label_names, n_labels, "label_names"),
+            (self.label_names, self.crf.n_labels, "label_names"),
             (self.feature_names, self.features.shape[1], "feature_names"),
         ):
             if names and len(names) != size:
                 raise InvalidInstance(f"{what} has {len(names)} names for {size} columns")
+
+    def _keep(
+        self, name: str, kind: type[np.generic], shape: tuple[int, ...] | None = None
+    ) -> None:
+        """Keep a read-only copy of a field, of one type, C-contiguous."""
+        value = getattr(self, name)
+        if value is not None:
+            array = np.array(value, kind, order="C")
+            kept = frozen(array if shape is None else array.reshape(shape))
+            object.__setattr__(self, name, kept)
+
+    def _check_features(self) -> None:
+        if self.features.ndim != 2 or len(self.features) != self.crf.n_nodes:
+            raise InvalidInstance(
+                f"features must have shape [{self.crf.n_nodes}, F], not {list(self.features.shape)}"
+            )
+        if not np.isfinite(self.features).all():
+            at = np.argwhere(~np.isfinite(self.features))[0].tolist()
+            raise InvalidInstance(f"features{at} is not finite")
+
+    def _check_graph(self) -> None:
+        edges, weights, n_nodes = self.edges, self.edge_weights, self.crf.n_nodes
+        if len(edges) and not 0 <= edges.min() <= edges.max() < n_nodes:
+            raise InvalidInstance(f"edges name a node outside 0 … {n_nodes - 1}")
+        if len(weights) != len(edges):
+            raise InvalidInstance(f"{len(weights)} edge weights for {len(edges)} edges")
+        if not np.isfinite(weights).all():
+            at = np.argwhere(~np.isfinite(weights))[0].tolist()
+            raise InvalidInstance(f"edge_weights{at} is not finite")
+
+    def _check_truth_and_positions(self) -> None:
+        shape = (self.crf.n_nodes, self.crf.n_labels)
+        truth, positions = self.truth, self.positions
+        if truth is not None and (truth.shape != shape or truth.min(initial=0) < 0):
+            raise InvalidInstance(
+                f"truth must be counts ≥ 0 of shape {list(shape)}, not {list(truth.shape)}"
+            )
+        if positions is not None and (
+            positions.shape != (shape[0], 2) or not np.isfinite(positions).all()
+        ):
+            raise InvalidInstance(f"positions must be finite, of shape [{shape[0]}, 2]")
 
     @property
     def true_labels(self) -> IntArray:
@@ -97,13 +116,28 @@ class Instance:
         label_names: Sequence[str] = (),
         source: dict[str, Any] | None = None,
     ) -> Instance:
-        """Derive features and a graph for a CRF that has no image (see `crf.features`)."""
+        """Derive features and a graph for a CRF that has no image (see `crf.features`).
+
+        Parameters
+        ----------
+        crf: the model.
+        truth: counts of every label in each node, `[N, L]`.
+        label_names: L names.
+        source: where it comes from, as values that JSON can hold.
+        """
         from policrf.crf.features import derive_features, derive_graph
 
         features, names = derive_features(crf)
         edges, weights = derive_graph(crf)
         return Instance(
-            crf, features, edges, weights, truth, tuple(label_names), names, dict(source or {})
+            crf=crf,
+            features=features,
+            edges=edges,
+            edge_weights=weights,
+            truth=truth,
+            label_names=tuple(label_names),
+            feature_names=names,
+            source=dict(source or {}),
         )
 
     def save(self, path: str | Path) -> None:

@@ -42,7 +42,7 @@ class Labeling:
     @property
     def energy(self) -> float:
         """E_t: the energy of the terms whose nodes are all labeled; O(1)."""
-        return float("inf") if self.state.forbidden[0] else float(self.state.total[0])
+        return core.total_energy(self.state)
 
     def assign(self, node: int, label: int) -> float:
         """Label or relabel a node; returns the change in energy when it was unlabeled before."""

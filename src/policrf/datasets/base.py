@@ -14,8 +14,6 @@ from policrf.types import LabelMap
 from policrf.vision.boxes import SupportRule
 from policrf.vision.images import IMAGE_SUFFIXES
 
-VOID = -1
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -26,10 +24,17 @@ class Sample:
 
 
 class Dataset(Protocol):
-    """Images in a fixed order, with or without truth."""
+    """Images in a fixed order, with or without truth; picklable, for worker processes."""
 
-    labels: tuple[str, ...]
-    support: SupportRule
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label names, background first."""
+        ...
+
+    @property
+    def support(self) -> SupportRule:
+        """Which boxes HOP2 asks for a quota: "inside", "rider" or "none" (see `vision.boxes`)."""
+        ...
 
     def samples(self) -> list[Sample]:
         """All images."""
@@ -38,6 +43,17 @@ class Dataset(Protocol):
     def truth(self, sample: Sample) -> LabelMap | None:
         """Labels of its pixels `[H, W]`, −1 = void; None without truth."""
         ...
+
+
+@dataclass(frozen=True)
+class SplitDataset:
+    """A folder of which a split is chosen by name; the layouts of voc and mots build on it."""
+
+    root: Path
+    split: str = "train"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", Path(self.root))
 
 
 def relabeled(mask: LabelMap, labels: Mapping[int, int], where: str) -> LabelMap:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from policrf.datasets.base import Dataset, Sample
-from policrf.datasets.trackrcnn import TrackRcnn
+from policrf.datasets.layouts.trackrcnn import TrackRcnn
 from policrf.errors import InvalidFile
 from policrf.vision.images import read_image
 from policrf.vision.nets.coco import CocoDetections

@@ -1,55 +1,46 @@
-"""load_instances: prepared data under an energy, as a lazy sequence of instances."""
+"""load_prepared: prepared data under an energy, as a lazy sequence of instances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import overload
 
 from policrf.crf.instance import Instance
 from policrf.crf.selection import parse_potentials
+from policrf.datasets.lazy import LazyInstances
 from policrf.datasets.store import Prepared
 from policrf.vision.build import to_instance
 from policrf.vision.energy_weights import Energy
 from policrf.vision.record import Record
 
 
-class InstanceSequence(Sequence[Instance]):
-    """Instances that are read and weighted when they are asked for; nothing is kept in memory."""
+class InstanceSequence(LazyInstances):
+    """Instances that are read and weighted when they are asked for; nothing is kept in memory.
+
+    Parameters
+    ----------
+    prepared: the folder of records.
+    energy: the weights.
+    potentials: which terms the energy has, joined by +.
+    features: "paper", "appearance" or "paper+appearance".
+    """
 
     def __init__(
-        self,
-        prepared: Prepared,
-        energy: Energy,
-        potentials: str,
-        features: str,
-        positions: Sequence[int] | None = None,
+        self, prepared: Prepared, energy: Energy, *, potentials: str, features: str
     ) -> None:
         parse_potentials(potentials)
+        super().__init__(range(len(prepared)))
         self.prepared = prepared
         self.energy = energy
         self.potentials = potentials
         self.features = features
-        self._positions = range(len(prepared)) if positions is None else positions
 
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    @overload
-    def __getitem__(self, position: int) -> Instance: ...
-    @overload
-    def __getitem__(self, position: slice) -> InstanceSequence: ...
-    def __getitem__(self, position: int | slice) -> Instance | InstanceSequence:
-        if isinstance(position, slice):
-            chosen = self._positions[position]
-            return InstanceSequence(
-                self.prepared, self.energy, self.potentials, self.features, chosen
-            )
-        return self.build(self.record(position))
+    def read(self, position: int) -> Instance:
+        """The instance of a record."""
+        return self.build(self.prepared.record(position))
 
     def record(self, position: int) -> Record:
         """The raw quantities behind one instance."""
-        return self.prepared.record(self._positions[position])
+        return self.prepared.record(self.positions[position])
 
     def build(self, record: Record) -> Instance:
         """Apply this sequence's weights to a record."""
@@ -62,21 +53,13 @@ class InstanceSequence(Sequence[Instance]):
             source={"prepared": self.prepared.folder.name},
         )
 
-    def __iter__(self) -> Iterator[Instance]:
-        return (self[k] for k in range(len(self)))
-
     @property
     def names(self) -> list[str]:
         """The images' names."""
-        return [self.prepared.names[k] for k in self._positions]
-
-    def subset(self, positions: Sequence[int]) -> InstanceSequence:
-        """The instances at these positions of this sequence."""
-        chosen = [self._positions[k] for k in positions]
-        return InstanceSequence(self.prepared, self.energy, self.potentials, self.features, chosen)
+        return [self.prepared.names[k] for k in self.positions]
 
 
-def load_instances(
+def load_prepared(
     folder: str | Path,
     energy: Energy | str | Path | None = None,
     *,
@@ -85,9 +68,13 @@ def load_instances(
 ) -> InstanceSequence:
     """The instances of a prepared folder, read lazily.
 
-    energy: an `Energy`, or the path of an energy.yaml; the default weights without one.
+    Parameters
+    ----------
+    folder: what `policrf prepare` wrote.
+    energy: the weights, or the path of an energy.yaml; the default weights without it.
+    potentials: which terms the energy has, joined by +.
     features: "paper", "appearance" or "paper+appearance".
     """
     if not isinstance(energy, Energy):
         energy = Energy() if energy is None else Energy.load(energy)
-    return InstanceSequence(Prepared(folder), energy, potentials, features)
+    return InstanceSequence(Prepared(folder), energy, potentials=potentials, features=features)

@@ -1,218 +1,42 @@
-"""prepare: a data set -> a folder of prepared records, on all cores, going on where it was stopped.
+"""prepare: images, a net and a detector -> a folder of records that everything else reads.
 
-Images are worked on in order and written in shards of fixed size, each whole or not at all, so that
-a run that was killed and started again ends with the same bytes as one that was not, with any
-number of processes.
+from policrf.datasets.prepare import prepare
+prepare("voc", root="VOC2012", split="val", net="deeplab.tflite", detector="yolo.cfg", out="val")
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from policrf.datasets.base import Sample
-from policrf.datasets.inputs import Inputs
-from policrf.datasets.store import (
-    SHARD_SIZE,
-    read_json,
-    read_reduction,
-    read_summary,
-    shard_path,
-    write_json,
-    write_reduction,
-    write_shard,
-)
-from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, InvalidOption, PolicrfError
-from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.pipeline import Pipeline
-from policrf.vision.recipe import Recipe, library_versions
-from policrf.vision.record import Record
-
-FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
-
-
-@dataclass(frozen=True)
-class Skip:
-    """An image that could not be used, and why."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything a worker process needs to make records."""
-
-    inputs: Inputs
-    net: Path | None = None
-    detector: Path | None = None
-    reduction: Reduction | None = None
-
-    def pipeline(self) -> Pipeline:
-        """The pipeline of this plan, nets not loaded yet."""
-        return Pipeline(
-            self.inputs.recipe, net=self.net, detector=self.detector, reduction=self.reduction
-        )
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What `prepare` did."""
-
-    prepared: int
-    skipped: tuple[Skip, ...]
-    reused: int
-    """Images that an earlier run had finished."""
+from policrf.datasets.base import Dataset
+from policrf.datasets.options import PrepareOptions, changed
+from policrf.datasets.plan import Summary, make_plan
+from policrf.datasets.workers import Advance
+from policrf.datasets.writer import write_prepared
 
 
 def prepare(
-    plan: Plan,
-    out: str | Path,
+    dataset: str | Dataset,
     *,
+    out: str | Path,
+    root: str | Path | None = None,
+    options: PrepareOptions | None = None,
     jobs: int = 1,
-    limit: int | None = None,
-    strict: bool = False,
-    like: str | Path | None = None,
-    advance: Callable[[str], None] = lambda text: None,
+    advance: Advance = lambda name: None,
+    **changes: Any,
 ) -> Summary:
-    """Write a prepared folder; `advance` is called with the name of every image that is done.
+    """Write a prepared folder; a run that was stopped goes on from what is there.
 
-    like: a prepared folder whose principal components are used (those of the training images).
-    strict: the first image that cannot be used is an error.
+    Parameters
+    ----------
+    dataset: the name of a registered data set (`policrf.datasets.DATASETS`), or one of your own.
+    out: where the prepared data goes.
+    root: the folder of a named data set.
+    options: everything else; the defaults without it.
+    jobs: processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    advance: called with the name of every image that is done.
+    changes: fields of `PrepareOptions` by name, such as net="deeplab.tflite" or superpixels=500.
     """
-    folder = Path(out)
-    samples = plan.inputs.dataset.samples()[:limit]
-    plan = replace(plan, inputs=replace(plan.inputs, recipe=_described(plan, samples)))
-    plan.pipeline().load()
-    _start(folder, plan.inputs.recipe)
-    plan = replace(plan, reduction=_reduction(plan, folder, samples, like, jobs))
-    numbers = range(-(-len(samples) // SHARD_SIZE))
-    missing = [k for k in numbers if not shard_path(folder, k).exists()]
-    total = len(samples)
-    todo = [s for k in missing for s in samples[k * SHARD_SIZE : (k + 1) * SHARD_SIZE]]
-    for sample in samples[: total - len(todo)]:
-        advance(sample.name)
-    results = each(make_record, plan, todo, jobs)
-    try:
-        for number in missing:
-            part = samples[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
-            records, skipped = [], []
-            for sample in part:
-                result = next(results)
-                advance(sample.name)
-                if isinstance(result, Skip):
-                    if strict:
-                        raise InvalidFile(f"{result.name}: {result.reason} (--strict stops here)")
-                    skipped.append((result.name, result.reason))
-                else:
-                    records.append(result)
-            write_shard(shard_path(folder, number), records, skipped)
-    finally:
-        results.close()
-    prepared, skips = _finish(folder, len(numbers))
-    if not prepared:
-        first = f"; the first, {skips[0].name}: {skips[0].reason}" if skips else ""
-        raise InvalidFile(f"{folder}: none of {total} images could be used{first}")
-    return Summary(prepared, tuple(skips), total - len(todo))
-
-
-def make_record(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Record | Skip:
-    """One image in a worker; `cache` keeps the pipeline between calls."""
-    pipeline = cache.setdefault("pipeline", plan.pipeline())
-    try:
-        given = plan.inputs.load(sample)
-        return pipeline.view(given.pop("image"), **given).record
-    except PolicrfError as error:
-        return Skip(sample.name, str(error))
-    except MemoryError:
-        return Skip(sample.name, "not enough memory for an image of this size")
-
-
-def make_columns(
-    plan: Plan, sample: Sample, cache: dict[str, Pipeline]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]] | Skip:
-    """The hypercolumns of one image, for fitting their principal components."""
-    pipeline = cache.setdefault("pipeline", plan.pipeline())
-    try:
-        given = plan.inputs.load(sample)
-        return pipeline.columns(given["image"], given.get("scores"))
-    except (PolicrfError, MemoryError) as error:
-        return Skip(sample.name, str(error))
-
-
-def _described(plan: Plan, samples: list[Sample]) -> Recipe:
-    recipe = plan.inputs.recipe
-    names = "\n".join(sample.name for sample in samples)
-    digest = hashlib.sha256(names.encode()).hexdigest()
-    return replace(recipe, dataset=recipe.dataset | {"images": len(samples), "names": digest})
-
-
-def _start(folder: Path, recipe: Recipe) -> None:
-    """Make the folder, or check that an unfinished one has the same recipe and versions."""
-    file = folder / "recipe.json"
-    content = {"recipe": recipe.as_dict(), "versions": library_versions()}
-    if file.exists():
-        there = read_json(file)
-        difference = recipe.difference(Recipe.from_dict(there["recipe"], str(file)))
-        if difference is None and there["versions"] != content["versions"]:
-            difference = "it was made with other versions of the libraries"
-        if difference is not None:
-            raise InvalidOption(
-                f"{folder} holds data of another recipe: {difference}; choose another --out, or "
-                "delete the folder"
-            )
-        for leftover in (*folder.glob(".*"), *(folder / "shards").glob(".*")):
-            leftover.unlink()  # what a killed run was writing
-        return
-    try:
-        (folder / "shards").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"{folder}: cannot be made ({error.strerror or error})") from None
-    write_json(file, content)
-
-
-def _reduction(
-    plan: Plan, folder: Path, samples: list[Sample], like: str | Path | None, jobs: int
-) -> Reduction | None:
-    size = plan.inputs.recipe.components
-    if size == 0:
-        return None
-    found = read_reduction(folder)
-    if found is None and like is not None:
-        found = read_reduction(Path(like))
-        if found is None:
-            raise InvalidFile(f"{like}: there are no principal components to take from here")
-    elif found is None:
-        count = min(FITTING_IMAGES, len(samples))
-        chosen = np.unique(np.linspace(0, len(samples) - 1, count).round().astype(int))
-        parts = list(each(make_columns, plan, [samples[k] for k in chosen], jobs))
-        columns = [part for part in parts if not isinstance(part, Skip)]
-        if not columns:
-            reasons = [part.reason for part in parts if isinstance(part, Skip)]
-            raise InvalidFile(f"none of the images could be used: {reasons[0]}")
-        found = Reduction.fit(np.concatenate(columns), size)
-    write_reduction(folder, found)
-    return found
-
-
-def _finish(folder: Path, n_shards: int) -> tuple[int, list[Skip]]:
-    """Write the report and, last, the index."""
-    names, nodes, places, skips = [], [], [], []
-    for number in range(n_shards):
-        summary = read_summary(shard_path(folder, number))
-        places += [[number, row] for row in range(len(summary["names"]))]
-        names += summary["names"]
-        nodes += summary["nodes"]
-        skips += [Skip(name, reason) for name, reason in summary["skipped"]]
-    report = {
-        "prepared": len(names),
-        "skipped": [{"name": skip.name, "reason": skip.reason} for skip in skips],
-    }
-    write_json(folder / "report.json", report)
-    write_json(folder / "index.json", {"names": names, "nodes": nodes, "places": places})
-    return len(names), skips
+    chosen = changed(options or PrepareOptions(), changes, "prepare")
+    return write_prepared(make_plan(dataset, root, chosen), out, jobs=jobs, advance=advance)

@@ -1,9 +1,10 @@
-"""Where training instances come from: scenes made on the fly, a folder of CRFs, or prepared images.
+"""Where instances come from: scenes made on the fly, models in files, or prepared images.
 
 synthetic:A:250          scenes of regime A with 250 nodes (`make_scene`), as many as asked for
 synthetic:A+B:50+250     a mixture: regimes and sizes take turns
 prepared/train           a folder that `policrf prepare` wrote, under an energy (energy.yaml)
 models/                  any folder of .npz and .uai files of one label set
+model.uai                one such file
 """
 
 from __future__ import annotations
@@ -11,43 +12,60 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from policrf.crf.instance import Instance
 from policrf.crf.io import read
 from policrf.crf.selection import restrict
+from policrf.datasets.lazy import Chosen
 from policrf.errors import InvalidFile, InvalidOption, MissingDependency
+
+if TYPE_CHECKING:
+    from policrf.vision.energy_weights import Energy
 
 SYNTHETIC = "synthetic"
 SCENES = 300  # how many scenes unless told
 
 
-def load_source(
-    source: str, *, energy: str | Path | None = None, potentials: str = "u+p+hop1+hop2",
-    features: str = "paper", count: int = 0, seed: int = 0,
-) -> Sequence[Instance]:  # fmt: skip
+def load_instances(
+    source: str | Path,
+    *,
+    energy: Energy | str | Path | None = None,
+    potentials: str = "u+p+hop1+hop2",
+    features: str = "paper",
+    count: int = 0,
+    seed: int = 0,
+) -> Sequence[Instance]:
     """The instances that `source` names; prepared data is read when it is asked for.
 
     Parameters
     ----------
-    energy: the weights of prepared data (energy.yaml).
-    potentials: which terms of the energy to keep; models from files keep tables and custom terms
-    too. features: of prepared data: "paper", "appearance" or "paper+appearance". count: how many; 0
-    = all (300 scenes). seed: of the first synthetic scene; the others follow.
+    source: scenes as "synthetic:A:250", a prepared folder, a folder of models, or one model file.
+    energy: the weights of prepared data, or the path of an energy.yaml.
+    potentials: which terms to keep, joined by +; models from files keep tables and custom terms
+        too.
+    features: of prepared data: "paper", "appearance" or "paper+appearance".
+    count: how many; 0 is all (300 scenes).
+    seed: of the first synthetic scene; the others follow.
+
+    >>> [scene.crf.n_nodes for scene in load_instances("synthetic:A+B:20+30", count=3)]
+    [20, 30, 20]
     """
-    if source.split(":")[0] == SYNTHETIC:
-        return list(_scenes(source, potentials, count or SCENES, seed))
-    folder = Path(source)
-    if not folder.is_dir():
+    if str(source).split(":")[0] == SYNTHETIC:
+        return list(_scenes(str(source), potentials, count or SCENES, seed))
+    path = Path(source)
+    if path.is_file():
+        return [_model(path, potentials)]
+    if not path.is_dir():
         raise InvalidFile(
-            f"{source}: there is no such folder; give a folder of prepared images or of .npz and "
-            ".uai models, or scenes as synthetic:A:250"
+            f"{source}: there is no such folder or file; give a folder of prepared images or of "
+            ".npz and .uai models, one such model, or scenes as synthetic:A:250"
         )
-    if (folder / "index.json").is_file():
-        return _prepared(folder, energy, potentials, features, count)
-    return _models(folder, potentials, count)
+    if (path / "index.json").is_file():
+        return _prepared(path, energy, potentials, features)[: count or None]
+    return _models(path, potentials, count)
 
 
 def _scenes(source: str, potentials: str, count: int, seed: int) -> Iterator[Instance]:
@@ -65,16 +83,15 @@ def _scenes(source: str, potentials: str, count: int, seed: int) -> Iterator[Ins
 
 
 def _prepared(
-    folder: Path, energy: str | Path | None, potentials: str, features: str, count: int
+    folder: Path, energy: Energy | str | Path | None, potentials: str, features: str
 ) -> Sequence[Instance]:
     try:
-        from policrf.datasets.instances import load_instances
+        from policrf.datasets.instances import load_prepared
     except ImportError as error:
         raise MissingDependency(
             f"{folder} holds prepared images; reading them needs: pip install 'policrf[vision]'"
         ) from error
-    instances = load_instances(folder, energy, potentials=potentials, features=features)
-    return instances[:count] if count else instances
+    return load_prepared(folder, energy, potentials=potentials, features=features)
 
 
 def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
@@ -83,12 +100,13 @@ def _models(folder: Path, potentials: str, count: int) -> list[Instance]:
         raise InvalidFile(
             f"{folder}: holds no .npz or .uai model, nor prepared images (index.json)"
         )
-    instances = []
-    for path in files[: count or len(files)]:
-        problem = read(path)
-        instance = problem if isinstance(problem, Instance) else Instance.from_crf(problem)
-        instances.append(restrict(instance, f"{potentials}+tables+custom"))
-    return instances
+    return [_model(path, potentials) for path in files[: count or len(files)]]
+
+
+def _model(path: Path, potentials: str) -> Instance:
+    problem = read(path)
+    instance = problem if isinstance(problem, Instance) else Instance.from_crf(problem)
+    return restrict(instance, f"{potentials}+tables+custom")
 
 
 def split(
@@ -97,6 +115,12 @@ def split(
     """The training instances, and a part of them, drawn at random, that is not trained on.
 
     Only that part is read; the others stay as lazy as they came.
+
+    Parameters
+    ----------
+    instances: all of them.
+    share: how large the part is, 0 … 1.
+    most: its largest number of instances.
     """
     count = min(most, int(len(instances) * share))
     if count == 0:
@@ -105,22 +129,3 @@ def split(
     held = set(np.random.default_rng(0).permutation(len(instances))[:count].tolist())
     others = [k for k in range(len(instances)) if k not in held]
     return Chosen(instances, others), [instances[k] for k in sorted(held)]
-
-
-class Chosen(Sequence[Instance]):
-    """Some of the instances of another sequence, read when they are asked for."""
-
-    def __init__(self, instances: Sequence[Instance], positions: Sequence[int]) -> None:
-        self.instances, self.positions = instances, positions
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    @overload
-    def __getitem__(self, k: int) -> Instance: ...
-    @overload
-    def __getitem__(self, k: slice) -> Chosen: ...
-    def __getitem__(self, k: int | slice) -> Instance | Chosen:
-        if isinstance(k, slice):
-            return Chosen(self.instances, self.positions[k])
-        return self.instances[self.positions[k]]

@@ -3,7 +3,7 @@
 A folder holds recipe.json (how the data was made), shards/part-NNNNN.parquet (one record a row and
 row group, so that any record is read alone), index.json (the names, written last: the folder is
 complete) and report.json (what was skipped and why). Everything in it depends on the inputs alone,
-not on when or in how many goes it was made.
+not on when it was made, nor on how often that was interrupted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import read_json
 from policrf.errors import InvalidFile
+from policrf.metrics import dense_matrix, sparse_rows
 from policrf.optional import need
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.recipe import Recipe
-from policrf.vision.record import ARRAYS, Record
+from policrf.vision.record import ARRAYS, COUNTS, Record
 
 SHARD_SIZE = 32
 _INTEGERS = {
@@ -31,7 +33,7 @@ _INTEGERS = {
 }  # fmt: skip
 # Columns of the two-dimensional arrays whose width is always the same.
 _WIDTH = {
-    "colour": 3, "position": 2, "edges": 2, "boxes": 4, "truth": 3, "net_confusion": 3,
+    "colour": 3, "position": 2, "edges": 2, "boxes": 4,
 }  # fmt: skip
 
 
@@ -85,10 +87,9 @@ class Prepared:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        index = read_json(self.folder / "index.json")
-        self.recipe = Recipe.from_dict(
-            read_json(self.folder / "recipe.json")["recipe"], str(self.folder / "recipe.json")
-        )
+        index = read_part(self.folder, "index.json")
+        about = read_part(self.folder, "recipe.json")
+        self.recipe = Recipe.from_dict(about["recipe"], str(self.folder / "recipe.json"))
         self.labels = self.recipe.labels
         self.names: list[str] = index["names"]
         self.n_nodes: list[int] = index["nodes"]
@@ -119,12 +120,6 @@ class Prepared:
         return read_reduction(self.folder)
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Plain JSON, the same bytes for the same content."""
-    with atomic_write(path) as file:
-        file.write((json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-
-
 def write_reduction(folder: Path, reduction: Reduction) -> None:
     """Keep the principal components beside the recipe."""
     for name, values in (("mean", reduction.mean), ("components", reduction.components)):
@@ -143,17 +138,14 @@ def read_reduction(folder: Path) -> Reduction | None:
         raise InvalidFile(f"{folder}: the principal components are damaged ({error})") from None
 
 
-def read_json(path: Path) -> Any:
-    """A file of a prepared folder; a missing one says that the folder is not finished."""
-    if not path.is_file():
+def read_part(folder: Path, name: str) -> Any:
+    """A JSON file of a prepared folder; a missing one says that the folder is not finished."""
+    if not (folder / name).is_file():
         raise InvalidFile(
-            f"{path.parent}: not a finished folder of prepared data ({path.name} is missing); "
+            f"{folder}: not a finished folder of prepared data ({name} is missing); "
             "run the policrf prepare that makes it (again)"
         )
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"{path}: cannot be read ({error})") from None
+    return read_json(folder / name)
 
 
 @lru_cache(maxsize=32)
@@ -171,12 +163,20 @@ def _schema(arrow: Any) -> Any:
 
 
 def _row(arrow: Any, schema: Any, record: Record) -> Any:
-    columns = [[record.name], [record.height], [record.width], [record.has_truth]]
+    columns = [[record.name], [record.height], [record.width], [record.truth is not None]]
     for name in ARRAYS:
         kind = np.int32 if name in _INTEGERS else np.float32
-        flat = np.ascontiguousarray(getattr(record, name), kind).reshape(-1)
+        flat = np.ascontiguousarray(_stored(record, name), kind).reshape(-1)
         columns.append(arrow.ListArray.from_arrays([0, len(flat)], arrow.array(flat)))
     return arrow.table(columns, schema=schema)
+
+
+def _stored(record: Record, name: str) -> Any:
+    """A field in the form on disk: counts as rows of their nonzero entries, none without truth."""
+    values = getattr(record, name)
+    if name not in COUNTS:
+        return values
+    return np.zeros((0, 3), np.int32) if values is None else sparse_rows(values)
 
 
 def _record(table: Any) -> Record:
@@ -190,7 +190,8 @@ def _record(table: Any) -> Record:
     arrays["distribution"] = arrays["distribution"].reshape(n_nodes, n_labels)
     arrays["appearance"] = arrays["appearance"].reshape(n_nodes, -1)
     arrays["box_distribution"] = arrays["box_distribution"].reshape(n_boxes, n_labels)
-    plain = {
-        name: table.column(name)[0].as_py() for name in ("name", "height", "width", "has_truth")
-    }
+    has_truth = table.column("has_truth")[0].as_py()
+    for name, height in zip(COUNTS, (n_nodes, n_labels), strict=True):
+        arrays[name] = dense_matrix(arrays[name], (height, n_labels)) if has_truth else None
+    plain = {name: table.column(name)[0].as_py() for name in ("name", "height", "width")}
     return Record(**plain, **arrays)

@@ -19,6 +19,7 @@ Shared = TypeVar("Shared")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Work = Callable[[Shared, Item, dict[str, Any]], Result]
+Advance = Callable[[str], None]  # told the name of each item that is done
 AHEAD = 8  # items a process, submitted before their turn: results wait in memory
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -28,7 +29,16 @@ _state: dict[str, Any] = {}
 def each(
     work: Work[Shared, Item, Result], shared: Shared, items: Sequence[Item], jobs: int
 ) -> Generator[Result, None, None]:
-    """work(shared, item, cache) for every item, in order; `cache` lives as long as its process."""
+    """work(shared, item, cache) for every item, in order.
+
+    Parameters
+    ----------
+    work: a function of a module, so that processes can import it; `cache` is a dict that lives as
+        long as its process.
+    shared: given to every call; picklable, as are the items and results.
+    items: what to work on.
+    jobs: processes; 1 works here.
+    """
     if jobs <= 1 or len(items) <= 1:
         cache: dict[str, Any] = {}
         yield from (work(shared, item, cache) for item in items)
@@ -53,7 +63,7 @@ def each(
         pool.shutdown()
     except BrokenProcessPool:
         raise TooLarge(
-            "a worker process died, most likely for want of memory; use fewer with --jobs"
+            "a worker process died, most likely because memory ran out; use fewer with --jobs"
         ) from None
     finally:
         processes = list((pool._processes or {}).values())

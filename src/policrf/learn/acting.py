@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, label_costs
-from policrf.mdp.completion import Completion, completed_change
+from policrf.crf.energy import State
+from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import (
     EXPLOIT,
     Explorer,
@@ -27,7 +27,8 @@ from policrf.mdp.exploration import (
     start_exploring,
 )
 from policrf.mdp.graph import Graph
-from policrf.mdp.rewards import DIFFERENCE, SIGN, is_lowest
+from policrf.mdp.rewards import RewardCall
+from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
 from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
 from policrf.policy.engine import Engine
@@ -52,7 +53,7 @@ class Trail(NamedTuple):
     best: IntArray  # [T, 2]; the policy's best (node, label) before the step
     best_views: NDArray[np.float32]  # [T, L, 1 + D]; what it sees there
     energy: FloatArray  # [1]; of the labeling at the end
-    costs: FloatArray  # [L]; scratch space
+    values: LabelValues  # scratch space
     margins: FloatArray  # [L]; scratch space
     inputs: NDArray[np.float32]  # [L, D]; scratch space
 
@@ -61,36 +62,49 @@ def new_trail(n_steps: int, n_labels: int, *, views: bool, best_views: bool) -> 
     """Room for an episode; views are kept only where they are wanted."""
     width = 1 + len(INPUTS)
     return Trail(
-        np.zeros(n_steps, np.int64),
-        np.zeros(n_steps, np.int64),
-        np.zeros(n_steps, np.int64),
-        np.zeros((n_steps, n_labels), np.float32),
-        np.zeros((n_steps if views else 0, n_labels, width), np.float32),
-        np.zeros((n_steps, 2), np.int64),
-        np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
-        np.zeros(1),
-        np.zeros(n_labels),
-        np.zeros(n_labels),
-        np.zeros((n_labels, len(INPUTS)), np.float32),
+        nodes=np.zeros(n_steps, np.int64),
+        labels=np.zeros(n_steps, np.int64),
+        sets=np.zeros(n_steps, np.int64),
+        rewards=np.zeros((n_steps, n_labels), np.float32),
+        views=np.zeros((n_steps if views else 0, n_labels, width), np.float32),
+        best=np.zeros((n_steps, 2), np.int64),
+        best_views=np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
+        energy=np.zeros(1),
+        values=new_label_values(n_labels),
+        margins=np.zeros(n_labels),
+        inputs=np.zeros((n_labels, len(INPUTS)), np.float32),
     )
 
 
 def play(
-    engine: Engine, *, epsilon: float, seed: int, reward: int, ties: bool = False,
-    best_views: bool = False,
-) -> Trail:  # fmt: skip
-    """One episode from the empty labeling; `reward` is a column of `mdp.rewards.REWARDS`."""
+    engine: Engine, *, epsilon: float, seed: int, reward: RewardCall, best_views: bool = False
+) -> Trail:
+    """One episode from the empty labeling.
+
+    Parameters
+    ----------
+    engine
+        A policy on an instance; its state is lost.
+    epsilon
+        Probability of the policy's best action.
+    seed
+        Of the exploration.
+    reward
+        What every label of a step's node is rewarded by (`mdp.rewards.load_reward`).
+    best_views
+        Whether to note what the residual kind sees at its best action too.
+    """
     engine.reset()
     crf = engine.instance.crf
     explorer = new_explorer(crf)
     generator = new_generator(seed)
     start_exploring(engine.parts.graph, explorer, engine.parts.state.labels, generator)
-    residual = engine.policy.spec.kind == "residual"
+    residual = engine.policy.spec.sees_costs
     trail = new_trail(crf.n_nodes, crf.n_labels, views=residual, best_views=residual and best_views)
     for start in range(0, crf.n_nodes, SLICE):
         play_steps(
-            *engine.parts, explorer, generator, float(epsilon), reward, ties, trail,
-            start, min(start + SLICE, crf.n_nodes),
+            *engine.parts, explorer, generator, float(epsilon), reward, trail, start,
+            min(start + SLICE, crf.n_nodes),
         )  # fmt: skip
     raise_if_failed()
     trail.energy[0] = crf.energy(engine.labels)
@@ -100,7 +114,7 @@ def play(
 @leaf
 def play_steps(
     n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, e: Explorer,
-    generator: Generator, epsilon: float, reward: int, ties: bool, r: Trail, start: int, stop: int,
+    generator: Generator, epsilon: float, reward: RewardCall, r: Trail, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Steps `start` … `stop` − 1 of an episode."""
     for t in range(start, stop):
@@ -117,7 +131,7 @@ def play_steps(
             look(a, n.sizes[COST_MODE], s, z, best, r, r.best_views, t)
         if len(r.views):
             look(a, n.sizes[COST_MODE], s, z, i, r, r.views, t)
-        reward_labels(a, s, z, i, reward, ties, r.costs, r.rewards, t)
+        finite_rewards_of(a, s, z, i, reward, r.values, r.rewards[t])
         step(n, g, a, s, z, w, i, label)
         note_labeled(g, e, i)
 
@@ -134,28 +148,10 @@ def look(
     t: int,
 ) -> None:
     """What the residual kind sees at the unlabeled node i into `views[t]`."""
-    relative_costs(a, mode, s, z, i, r.costs)
-    margins(r.costs, r.margins)
+    relative_costs(a, mode, s, z, i, r.values.costs)
+    margins(r.values.costs, r.margins)
     label_inputs(a, s, z, i, r.margins, r.inputs)
     for label in range(views.shape[1]):
         views[t, label, 0] = r.margins[label]
         for column in range(r.inputs.shape[1]):
             views[t, label, 1 + column] = r.inputs[label, column]
-
-
-@leaf
-def reward_labels(
-    a: Arrays, s: State, z: Completion, i: int, reward: int, ties: bool, costs: FloatArray,
-    out: NDArray[np.float32], t: int,
-) -> None:  # fmt: skip
-    """The reward of every label of the unlabeled node i into `out[t]`."""
-    label_costs(a, s, i, costs)
-    for label in range(len(costs)):
-        if np.isinf(costs[label]):
-            out[t, label] = -1.0 if reward == SIGN else -1e6
-        elif reward == SIGN:
-            out[t, label] = 1.0 if is_lowest(costs, label, ties) else -1.0
-        elif reward == DIFFERENCE:
-            out[t, label] = -costs[label]
-        else:
-            out[t, label] = -completed_change(a, s, z, i, label)

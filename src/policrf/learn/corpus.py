@@ -1,10 +1,10 @@
 """The training instances as one graph, and the part of it that the score of one node depends on.
 
-With K rounds and μ^(0) = 0 the scores π_i depend on the labels and features of the nodes within K −
+With K layers and μ^(0) = 0 the scores π_i depend on the labels and features of the nodes within K −
 1 edges of i, and on no others (section "Policy Function"). A gradient step over B actions therefore
 needs B neighbourhoods of some 20 nodes, not B graphs of N: its cost does not depend on N.
 
-`Neighbourhoods` orders nodes by their distance from the centre, all samples together: round k of
+`Neighbourhoods` orders nodes by their distance from the centre, all samples together: layer k of
 the network (from 0) computes the first `node_counts[k]` rows, and listens along the first
 `edge_counts[k]` edges.
 """
@@ -32,8 +32,43 @@ class Neighbourhoods(NamedTuple):
     targets: IntArray  # [E]; the row that receives along an edge
     sources: IntArray  # [E]; the row it receives from
     weights: Float32Array  # [E]; w(i, j)
-    node_counts: IntArray  # [K]; rows that round k computes
-    edge_counts: IntArray  # [K]; edges that round k uses, 0 in the first
+    node_counts: IntArray  # [K]; rows that layer k computes
+    edge_counts: IntArray  # [K]; edges that layer k uses, 0 in the first
+
+
+class Joined(NamedTuple):
+    """The graphs of all instances as one."""
+
+    ptr: IntArray  # [ΣN + 1]; the entries of a node
+    node: IntArray  # [Σ2M]; its neighbours
+    starts: IntArray  # [G + 1]; the first node of an instance
+
+
+class Centres(NamedTuple):
+    """B nodes whose neighbourhoods are wanted."""
+
+    instances: IntArray  # [B]
+    nodes: IntArray  # [B]; in the numbering of their instance
+    labels: NDArray[np.int16]  # [B, ≥ N]; each sample's labels so far
+
+
+class Marks(NamedTuple):
+    """Scratch space as long as the corpus."""
+
+    stamp: IntArray  # [ΣN]; the last mark of a node
+    row: IntArray  # [ΣN]; where it is: (row within its distance) · K + distance
+
+
+class Reached(NamedTuple):
+    """What `gather` fills: a row of nodes and one of edges for each distance."""
+
+    nodes: IntArray  # [K, R]
+    labels: IntArray  # [K, R]
+    node_count: IntArray  # [K]
+    target: IntArray  # [K, 4 R]; row of the listening node, within its distance
+    source: IntArray  # [K, 4 R]; as in Marks.row
+    entry: IntArray  # [K, 4 R]; which entry of the graph
+    edge_count: IntArray  # [K]
 
 
 class Corpus:
@@ -47,46 +82,54 @@ class Corpus:
         for k, other in enumerate(self.instances):
             _check_same_kind(first, other, k)
         sizes = np.array([instance.crf.n_nodes for instance in self.instances], np.int64)
-        self.starts: IntArray = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        starts: IntArray = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.n_labels = first.crf.n_labels
         self.largest = int(sizes.max())
         graphs = [build_graph(instance) for instance in self.instances]
         entries = np.concatenate([[0], np.cumsum([len(graph.node) for graph in graphs])])
-        self.ptr: IntArray = np.concatenate(
-            [g.ptr[:-1] + start for g, start in zip(graphs, entries, strict=False)] + [entries[-1:]]
-        ).astype(np.int64)
-        self.node: IntArray = np.concatenate(
-            [g.node + start for g, start in zip(graphs, self.starts, strict=False)]
-        ).astype(np.int64)
+        ptr = [g.ptr[:-1] + start for g, start in zip(graphs, entries, strict=False)]
+        node = [g.node + start for g, start in zip(graphs, starts, strict=False)]
+        self.graph = Joined(
+            ptr=np.concatenate([*ptr, entries[-1:]]).astype(np.int64),
+            node=np.concatenate(node).astype(np.int64),
+            starts=starts,
+        )
+        self.starts = starts
         self.weight: Float32Array = np.concatenate([g.weight for g in graphs])
         self.features: Float32Array = np.concatenate([i.features for i in self.instances])
-        self._stamp = np.zeros(len(self.features), np.int64)
-        self._row = np.zeros(len(self.features), np.int64)
+        size = len(self.features)
+        self._marks = Marks(np.zeros(size, np.int64), np.zeros(size, np.int64))
         self._clock = 1
 
     def __len__(self) -> int:
         return len(self.instances)
 
     def neighbourhoods(
-        self, chosen: IntArray, nodes: IntArray, labels: NDArray[np.int16], rounds: int
+        self, chosen: IntArray, nodes: IntArray, labels: NDArray[np.int16], layers: int
     ) -> Neighbourhoods:
-        """The (K − 1)-edge neighbourhoods of node `nodes[b]` of instance `chosen[b]`.
+        """The (K − 1)-edge neighbourhoods of some nodes.
 
-        `labels` [B, ≥ N] holds each sample's labels so far, in the numbering of its instance.
+        Parameters
+        ----------
+        chosen
+            Their instances `[B]`.
+        nodes
+            The nodes `[B]`, in the numbering of their instances.
+        labels
+            Each sample's labels so far `[B, ≥ N]`.
+        layers
+            K.
         """
-        degree = max(1.0, len(self.node) / max(1, len(self._stamp)))
-        room = int(len(nodes) * (2 + degree) ** max(1, rounds - 1)) + 64
+        degree = max(1.0, len(self.graph.node) / max(1, len(self.features)))
+        room = int(len(nodes) * (2 + degree) ** max(1, layers - 1)) + 64
         while True:
-            out = _room_for(room, rounds)
+            out = _room_for(room, layers)
             fresh = self._clock  # no mark of an earlier call, whatever its size, is used again
             self._clock += len(nodes)
-            if gather(
-                self.ptr, self.node, self.starts, chosen, nodes, labels,
-                self._stamp, self._row, fresh, *out,
-            ):  # fmt: skip
+            if gather(self.graph, Centres(chosen, nodes, labels), self._marks, fresh, out):
                 break
             room *= 2
-        return _joined(out, rounds, self.weight)
+        return _joined(out, layers, self.weight)
 
 
 def _check_same_kind(first: Instance, other: Instance, k: int) -> None:
@@ -108,85 +151,82 @@ def _short(value: object) -> str:
     return text if len(text) < 80 else text[:77] + "..."
 
 
-def _room_for(room: int, rounds: int) -> tuple[IntArray, ...]:
-    """Space for `gather`: a row of nodes and one of edges for each distance."""
-    return (
-        np.empty((rounds, room), np.int64),
-        np.empty((rounds, room), np.int64),
-        np.zeros(rounds, np.int64),
-        np.empty((rounds, 4 * room), np.int64),
-        np.empty((rounds, 4 * room), np.int64),
-        np.empty((rounds, 4 * room), np.int64),
-        np.zeros(rounds, np.int64),
+def _room_for(room: int, layers: int) -> Reached:
+    """Space for `gather`."""
+    edges = [np.empty((layers, 4 * room), np.int64) for _ in range(3)]
+    return Reached(
+        nodes=np.empty((layers, room), np.int64),
+        labels=np.empty((layers, room), np.int64),
+        node_count=np.zeros(layers, np.int64),
+        target=edges[0],
+        source=edges[1],
+        entry=edges[2],
+        edge_count=np.zeros(layers, np.int64),
     )
 
 
-def _joined(out: tuple[IntArray, ...], rounds: int, weight: Float32Array) -> Neighbourhoods:
+def _joined(out: Reached, layers: int, weight: Float32Array) -> Neighbourhoods:
     """Distances one after the other; edges grouped by the distance of the node that listens."""
-    nodes, labels, node_count, target, source, entry, edge_count = out
-    base = np.concatenate([[0], np.cumsum(node_count)])
-    parts = [slice(0, int(count)) for count in node_count]
-    listening = [slice(0, int(count)) for count in edge_count]
-    # A source is stored as (row within its distance) · K + distance.
-    sources = np.concatenate([source[d, listening[d]] for d in range(rounds)])
-    totals = np.cumsum(edge_count)
+    base = np.concatenate([[0], np.cumsum(out.node_count)])
+    parts = [slice(0, int(count)) for count in out.node_count]
+    listening = [slice(0, int(count)) for count in out.edge_count]
+    distances = range(layers)
+    sources = np.concatenate([out.source[d, listening[d]] for d in distances])
+    totals = np.cumsum(out.edge_count)
     return Neighbourhoods(
-        np.concatenate([nodes[d, parts[d]] for d in range(rounds)]),
-        np.concatenate([labels[d, parts[d]] for d in range(rounds)]),
-        np.concatenate([target[d, listening[d]] + base[d] for d in range(rounds)]),
-        base[sources % rounds] + sources // rounds,
-        weight[np.concatenate([entry[d, listening[d]] for d in range(rounds)])],
-        base[1:][::-1].astype(np.int64),
-        np.array([0, *(int(totals[rounds - 1 - k]) for k in range(1, rounds))], np.int64),
+        nodes=np.concatenate([out.nodes[d, parts[d]] for d in distances]),
+        labels=np.concatenate([out.labels[d, parts[d]] for d in distances]),
+        targets=np.concatenate([out.target[d, listening[d]] + base[d] for d in distances]),
+        sources=base[sources % layers] + sources // layers,
+        weights=weight[np.concatenate([out.entry[d, listening[d]] for d in distances])],
+        node_counts=base[1:][::-1].astype(np.int64),
+        edge_counts=np.array(
+            [0, *(int(totals[layers - 1 - k]) for k in range(1, layers))], np.int64
+        ),
     )
 
 
 @leaf
-def gather(
-    ptr: IntArray, neighbour: IntArray, starts: IntArray,
-    chosen: IntArray, centres: IntArray, labels: NDArray[np.int16],
-    stamp: IntArray, row: IntArray, clock: int,
-    nodes: IntArray, node_labels: IntArray, node_count: IntArray,
-    target: IntArray, source: IntArray, entry: IntArray, edge_count: IntArray,
-) -> bool:  # fmt: skip
+def gather(g: Joined, centres: Centres, marks: Marks, clock: int, out: Reached) -> bool:
     """Breadth-first around every centre; False where the space does not suffice.
 
-    `stamp` and `row` are as long as the corpus; marks clock, clock + 1, … are fresh.
+    The marks clock, clock + 1, … are fresh.
     """
-    rounds = len(node_count)
-    node_count[:] = 0
-    edge_count[:] = 0
-    for b in range(len(centres)):
+    layers = len(out.node_count)
+    stamp, row = marks
+    out.node_count[:] = 0
+    out.edge_count[:] = 0
+    for b in range(len(centres.nodes)):
         mark = clock + b
-        start = starts[chosen[b]]
-        centre = start + centres[b]
+        start = g.starts[centres.instances[b]]
+        centre = start + centres.nodes[b]
+        first = out.node_count[0]
         stamp[centre] = mark
-        row[centre] = node_count[0] * rounds
-        nodes[0, node_count[0]] = centre
-        node_labels[0, node_count[0]] = labels[b, centres[b]]
-        first = node_count[0]
-        node_count[0] += 1
-        for distance in range(rounds - 1):
-            following = node_count[distance + 1]
-            for t in range(first, node_count[distance]):
-                i = nodes[distance, t]
-                if edge_count[distance] + ptr[i + 1] - ptr[i] > target.shape[1]:
+        row[centre] = first * layers
+        out.nodes[0, first] = centre
+        out.labels[0, first] = centres.labels[b, centres.nodes[b]]
+        out.node_count[0] += 1
+        for distance in range(layers - 1):
+            following = out.node_count[distance + 1]
+            for t in range(first, out.node_count[distance]):
+                i = out.nodes[distance, t]
+                if out.edge_count[distance] + g.ptr[i + 1] - g.ptr[i] > out.target.shape[1]:
                     return False
-                for e in range(ptr[i], ptr[i + 1]):
-                    j = neighbour[e]
+                for e in range(g.ptr[i], g.ptr[i + 1]):
+                    j = g.node[e]
                     if stamp[j] != mark:
-                        at = node_count[distance + 1]
-                        if at == nodes.shape[1]:
+                        at = out.node_count[distance + 1]
+                        if at == out.nodes.shape[1]:
                             return False
                         stamp[j] = mark
-                        row[j] = at * rounds + distance + 1
-                        nodes[distance + 1, at] = j
-                        node_labels[distance + 1, at] = labels[b, j - start]
-                        node_count[distance + 1] += 1
-                    at = edge_count[distance]
-                    target[distance, at] = t
-                    source[distance, at] = row[j]
-                    entry[distance, at] = e
-                    edge_count[distance] += 1
+                        row[j] = at * layers + distance + 1
+                        out.nodes[distance + 1, at] = j
+                        out.labels[distance + 1, at] = centres.labels[b, j - start]
+                        out.node_count[distance + 1] += 1
+                    at = out.edge_count[distance]
+                    out.target[distance, at] = t
+                    out.source[distance, at] = row[j]
+                    out.entry[distance, at] = e
+                    out.edge_count[distance] += 1
             first = following
     return True

@@ -13,76 +13,45 @@ units count for, and the margins' scale.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from policrf.errors import InvalidOption
 from policrf.learn.corpus import Corpus
-from policrf.policy.engine import Engine
-from policrf.policy.network import Spec, Weights
+from policrf.learn.engines import kept_engines
+from policrf.learn.learner import Learner, initial_weights
+from policrf.learn.options import Evolve
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.solvers.moves.refine import refine_labels
 from policrf.types import FloatArray
 
-ENERGIES = ("refined", "greedy")
+VECTORS = ("vector", "mean", "square")
 
 
-@dataclass(frozen=True)
-class Evolve:
-    """How the search goes."""
-
-    energy: str = "refined"
-    """What is lowered: the energy after local search ("refined"), or of the labeling itself."""
-    tensors: tuple[str, ...] = ("head_out", "scale")
-    """Which tensors of the policy are searched over."""
-    pairs: int = 8
-    """Perturbations a round, each tried with both signs."""
-    trials: int = 16
-    """Training instances that a round's perturbations are all tried on."""
-    sigma: float = 0.05
-    """Size of the perturbations."""
-    learning_rate: float = 0.02
-    """Step of every weight a round (Adam)."""
-    actors: int = 1
-    """Threads."""
-
-    def __post_init__(self) -> None:
-        if self.energy not in ENERGIES:
-            raise InvalidOption(
-                f"energy is {self.energy!r}; it must be one of {', '.join(ENERGIES)}"
-            )
-        if min(self.pairs, self.trials, self.actors) < 1 or not self.sigma > 0:
-            raise InvalidOption("pairs, trials and actors must be at least 1, sigma above 0")
-
-
-class EvolveLearner:
+class EvolveLearner(Learner):
     """A vector of weights, a step a round; what `loop.py` drives."""
 
     def __init__(
         self, config: Evolve, spec: Spec, corpus: Corpus, seed: int = 0, start: Policy | None = None
     ) -> None:
-        self.config, self.spec, self.corpus = config, spec, corpus
-        self.weights: Weights = (
-            spec.initial_weights(seed)
-            if start is None
-            else {name: array.copy() for name, array in start.weights.items()}
-        )
-        for name in config.tensors:
+        super().__init__(spec, corpus, seed, 3)
+        self.config = config
+        self.weights = initial_weights(spec, seed, start)
+        tensors = config.perturbations.tensors
+        for name in tensors:
             if name not in self.weights:
                 raise InvalidOption(f"a {spec.kind} policy has no tensor {name!r}")
         self.vector: FloatArray = np.concatenate(
-            [self.weights[name].ravel() for name in config.tensors]
+            [self.weights[name].ravel() for name in tensors]
         ).astype(np.float64)
         self.mean, self.square = np.zeros_like(self.vector), np.zeros_like(self.vector)
-        self.generator = np.random.default_rng([seed, 3])
         self.reference: FloatArray = np.full(len(corpus), np.nan)
-        self.rounds = self.episodes = self.transitions = self.updates = 0
-        self.recent: dict[str, float] = {}
+        self.engines = kept_engines(corpus.instances)
 
     def policy(self) -> Policy:
-        """The policy as it stands."""
+        """The policy at present."""
         return self._policy(self.vector)
 
     def begin(self, pool: ThreadPoolExecutor) -> None:
@@ -93,7 +62,7 @@ class EvolveLearner:
 
     def round(self, pool: ThreadPoolExecutor) -> None:
         """One step along the estimated gradient."""
-        config = self.config
+        config = self.config.perturbations
         count = min(config.trials, len(self.corpus))
         chosen = self.generator.choice(len(self.corpus), count, replace=False)
         noise = self.generator.normal(size=(config.pairs, len(self.vector)))
@@ -122,32 +91,28 @@ class EvolveLearner:
         return -float(np.mean((energies - reference) / np.maximum(np.abs(reference), 1e-9)))
 
     def _energy(self, policy: Policy, k: int) -> float:
-        instance = self.corpus.instances[k]
-        labels = Engine(policy, instance).label_all()[0]
-        if self.config.energy == "refined":
-            labels = refine_labels(instance.crf, labels)
-        return instance.crf.energy(labels)
+        crf = self.corpus.instances[k].crf
+        with self.engines.lent(policy, k) as engine:
+            labels = engine.label_all()[0]
+        if self.config.lower == "refined":
+            labels = refine_labels(crf, labels)
+        return crf.energy(labels)
 
     def _policy(self, vector: FloatArray) -> Policy:
         weights, at = dict(self.weights), 0
-        for name in self.config.tensors:
+        for name in self.config.perturbations.tensors:
             array = self.weights[name]
             weights[name] = vector[at : at + array.size].reshape(array.shape).astype(np.float32)
             at += array.size
         return Policy(self.spec, weights)
 
     def state(self) -> dict[str, Any]:
-        """Everything that another process needs to go on."""
-        return {
-            "weights": self.weights,
-            "vectors": [self.vector, self.mean, self.square, self.reference],
-            "generator": self.generator.bit_generator.state,
-            "counters": [self.rounds, self.episodes, self.updates],
-        }
+        """The weights, the vectors of the search and the energies it started from too."""
+        own = {name: getattr(self, name) for name in ("weights", *VECTORS, "reference")}
+        return super().state() | own
 
     def restore(self, state: dict[str, Any]) -> None:
         """What `state` gave."""
-        self.weights = state["weights"]
-        self.vector, self.mean, self.square, self.reference = state["vectors"]
-        self.generator.bit_generator.state = state["generator"]
-        self.rounds, self.episodes, self.updates = state["counters"]
+        super().restore(state)
+        for name in ("weights", *VECTORS, "reference"):
+            setattr(self, name, state[name])

@@ -1,6 +1,6 @@
 """The network's scores at the centres of neighbourhoods, in torch, for learning.
 
-The same function as the engine's (`policy.spec` has the formulas), at B nodes instead of all: the
+The same function as the engine's (formulas: `policy.network`), at B nodes instead of all: the
 weights are the tensors of `Spec.shapes`, so a learner's weights are a policy's, name by name.
 """
 
@@ -44,7 +44,7 @@ def embed(spec: Spec, theta: Parameters, features: Tensor, around: Neighbourhood
     weights = torch.from_numpy(around.weights)[:, None]
     unlabeled = torch.zeros(1, spec.width)
     mu = rows
-    for k in range(spec.rounds):
+    for k in range(spec.layers):
         count, edges = int(around.node_counts[k]), int(around.edge_counts[k])
         own = torch.cat([theta["theta1"][k] + theta["theta2"][k].T, unlabeled])
         x = rows[:count] @ theta["theta3"][k].T
@@ -66,7 +66,7 @@ def scores(
     """π of the centres, `[B, L]`."""
     mu = embed(spec, theta, features, around)
     out = mu @ theta["theta5"].T
-    if spec.kind == "residual":
+    if spec.sees_costs:
         assert view is not None
         margins = view.margins / (1 + view.margins.abs()) if spec.squash else view.margins
         hidden = view.inputs @ theta["head_inputs"].T

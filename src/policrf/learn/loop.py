@@ -1,7 +1,7 @@
 """The loop that every learner shares: rounds, validation, log, checkpoints, resume.
 
 A run's folder holds config.json (what was asked for), log.jsonl (a line a validation),
-checkpoint.pt (everything to go on from, at most a minute old, written whole or not at all),
+checkpoint.pt (everything to go on from, a minute old or less, written whole or not at all),
 best.safetensors (lowest validation energy, on a part of the training data that is not trained on),
 last.safetensors, and the same curves for TensorBoard. Without a folder nothing is written and the
 best policy is returned.
@@ -24,72 +24,52 @@ import torch
 
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.errors import InvalidFile
+from policrf.learn.engines import kept_engines
+from policrf.learn.options import Method
 from policrf.learn.validate import Figures, validate
 from policrf.policy.policy import Policy
 
 CHECKPOINT, BEST, LAST, LOG = "checkpoint.pt", "best.safetensors", "last.safetensors", "log.jsonl"
-SELECT = ("energy", "refined", "iou")
+CHECKPOINT_SECONDS = 60.0
 Report = Callable[[dict[str, Any]], None]
 
 
-class Learner(Protocol):
-    """What the loop drives."""
+class Driven(Protocol):
+    """What the loop drives: a `Learner`, or one after another (`pools.py`)."""
 
-    rounds: int
-    episodes: int
-    transitions: int
-    updates: int
-    recent: dict[str, float]
-
-    def begin(self, pool: ThreadPoolExecutor) -> None:
-        """Fill the memory."""
-        ...
-
-    def round(self, pool: ThreadPoolExecutor) -> None:
-        """One round of acting and learning."""
-        ...
-
-    def policy(self) -> Policy:
-        """The policy as it stands."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """Everything to go on from."""
-        ...
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from it."""
-        ...
+    @property
+    def rounds(self) -> int: ...  # noqa: D102
+    @property
+    def episodes(self) -> int: ...  # noqa: D102
+    @property
+    def transitions(self) -> int: ...  # noqa: D102
+    @property
+    def updates(self) -> int: ...  # noqa: D102
+    @property
+    def recent(self) -> dict[str, float]: ...  # noqa: D102
+    def begin(self, pool: ThreadPoolExecutor) -> None: ...  # noqa: D102
+    def round(self, pool: ThreadPoolExecutor) -> None: ...  # noqa: D102
+    def policy(self) -> Policy: ...  # noqa: D102
+    def state(self) -> dict[str, Any]: ...  # noqa: D102
+    def restore(self, state: dict[str, Any]) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """When to stop, to look and to save."""
+class Plan:
+    """What the loop is told beside the learner."""
 
-    rounds: int = 1000
-    """Rounds of learning."""
-    seconds: float | None = None
-    """Stop after this time even if rounds are left."""
-    validate_seconds: float = 10.0
-    """Time between two validations; validations take no part of `seconds`."""
-    validate_rounds: int = 0
-    """Validate after so many rounds instead: reproducible on machines of other speed."""
-    checkpoint_seconds: float = 60.0
-    select: str = "energy"
-    """What makes a checkpoint the best: "energy", "refined" (after local search), or "iou"."""
-    threads: int = 1
-    """Threads of torch."""
-    pool: int = 200_000
-    """Nodes in memory at a time; instances with more are learned from in turns (`pools.py`)."""
-    pool_rounds: int = 50
-    """Rounds of a turn."""
-
-    def __post_init__(self) -> None:
-        if self.select not in SELECT:
-            raise InvalidOption(f"select is {self.select!r}; it must be one of {', '.join(SELECT)}")
-        if self.pool < 1 or self.pool_rounds < 1:
-            raise InvalidOption("pool and pool_rounds must be at least 1")
+    options: Method
+    held_out: Sequence[Instance]
+    """Training data that is not trained on, to choose the best checkpoint by."""
+    validation: Sequence[Instance] = ()
+    """Further data for the curves only; nothing is chosen by it."""
+    out: Path | None = None
+    """The folder of the run."""
+    report: Report | None = None
+    """Called with every line of the log, and with a shorter one after every round."""
+    finish: Callable[[Policy], Policy] = lambda policy: policy
+    """Names a policy and says what it was trained on, before it is saved."""
 
 
 class Clock:
@@ -112,24 +92,14 @@ class Clock:
             self._start += time.perf_counter() - began
 
 
-def run_loop(
-    learner: Learner, held_out: Sequence[Instance], schedule: Schedule, *,
-    actors: int = 1, out: Path | None = None, resume: bool = False, report: Report | None = None,
-    finish: Callable[[Policy], Policy] = lambda policy: policy,
-    validation: Sequence[Instance] = (),
-) -> Policy:  # fmt: skip
-    """Learn until the schedule ends or Ctrl-C; returns the best policy.
+def run_loop(learner: Driven, plan: Plan, *, resume: bool = False) -> Policy:
+    """Learn until the plan ends or Ctrl-C; returns the best policy.
 
-    Parameters
-    ----------
-    held_out: training data that is not trained on, to choose the best checkpoint by.
-    validation: further data for the curves only; nothing is chosen by it.
-    report: called with every line of the log, and with a shorter one after every round.
-    finish: names a policy and says what it was trained on, before it is saved.
+    With `resume`, go on from the checkpoint in the run's folder.
     """
-    torch.set_num_threads(schedule.threads)
-    run = _Run(learner, held_out, validation, schedule, out, report, finish)
-    with ThreadPoolExecutor(max(1, actors)) as pool, _patient_interrupt() as interrupted:
+    torch.set_num_threads(1)  # a gradient step is too small for more
+    run = _Run(learner, plan)
+    with ThreadPoolExecutor(plan.options.threads) as pool, _patient_interrupt() as interrupted:
         if resume:
             run.resume()
         else:
@@ -166,27 +136,29 @@ def _patient_interrupt() -> Iterator[list[int]]:
 
 
 class _Run:
-    def __init__(
-        self, learner: Learner, held_out: Sequence[Instance], validation: Sequence[Instance],
-        schedule: Schedule, out: Path | None, report: Report | None, finish: Callable[[Policy],
-        Policy],
-    ) -> None:  # fmt: skip
-        self.learner, self.schedule, self.out, self.report = learner, schedule, out, report
-        self.held_out, self.validation, self.finish = held_out, validation, finish
+    def __init__(self, learner: Driven, plan: Plan) -> None:
+        self.learner, self.plan, self.out = learner, plan, plan.out
+        self.schedule = plan.options.schedule
+        self.engines = {name: kept_engines(data) for name, data in self._data().items()}
         self.clock = Clock(0.0)
         self.saved = self.validated = 0.0
         self.validated_round = -1
         self.since = (0.0, 0, 0, 0)
         self.best_value = float("inf")
-        self.best_policy = finish(learner.policy())
+        self.best_policy = plan.finish(learner.policy())
         self.board: Any = None
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            self.board = _tensorboard(out)
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self.board = _tensorboard(self.out)
+
+    def _data(self) -> dict[str, Sequence[Instance]]:
+        """What is validated on, by the prefix of its figures in the log."""
+        further = {"val_": self.plan.validation} if self.plan.validation else {}
+        return {"": self.plan.held_out} | further
 
     def finished(self) -> bool:
-        limit = self.schedule.seconds
-        return self.learner.rounds >= self.schedule.rounds or (
+        limit = self.plan.options.seconds
+        return self.learner.rounds >= self.plan.options.rounds or (
             limit is not None and self.clock() >= limit
         )
 
@@ -195,9 +167,9 @@ class _Run:
         due = self.clock() - self.validated >= self.schedule.validate_seconds
         if (self.learner.rounds % every == 0) if every else due:
             self.validate()
-        elif self.report is not None:
-            self.report(self._counters())
-        if self.out is not None and self.clock() - self.saved >= self.schedule.checkpoint_seconds:
+        elif self.plan.report is not None:
+            self.plan.report(self._counters())
+        if self.out is not None and self.clock() - self.saved >= CHECKPOINT_SECONDS:
             self.save()
 
     def _counters(self) -> dict[str, Any]:
@@ -221,29 +193,36 @@ class _Run:
         line = self._counters()
         with self.clock.paused():
             policy = self.learner.policy()
-            refine = self.schedule.select == "refined"
-            figures = validate(policy, self.held_out, refine=refine)
-            line |= figures.as_dict()
-            if self.validation:
-                further = validate(policy, self.validation, refine=refine)
-                line |= {f"val_{name}": value for name, value in further.as_dict().items()}
-            value = _value(figures, self.schedule.select)
+            figures = {name: self._figures(policy, name) for name in self._data()}
+            for prefix, found in figures.items():
+                line |= {f"{prefix}{name}": value for name, value in found.as_dict().items()}
+            value = _value(figures[""], self.schedule.select)
             if value < self.best_value:
                 self.best_value = value
-                reached = {**policy.training, "reached": line}
-                self.best_policy = self.finish(replace(policy, training=reached))
-                if self.out is not None:
-                    self.best_policy.save(self.out / BEST)
-            if self.out is not None:
-                with (self.out / LOG).open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-                for name, number in line.items():
-                    if self.board is not None and isinstance(number, int | float):
-                        self.board.add_scalar(name, number, self.learner.rounds)
-            if self.report is not None:
-                self.report(line)
+                self._keep_best(policy, line)
+            self._log(line)
         self.validated, self.validated_round = self.clock(), self.learner.rounds
         self.since = (self.clock(), line["episodes"], line["transitions"], line["updates"])
+
+    def _figures(self, policy: Policy, name: str) -> Figures:
+        refine = self.schedule.select == "refined"
+        return validate(policy, self._data()[name], refine=refine, engines=self.engines[name])
+
+    def _keep_best(self, policy: Policy, line: dict[str, Any]) -> None:
+        reached = {**policy.training, "reached": line}
+        self.best_policy = self.plan.finish(replace(policy, training=reached))
+        if self.out is not None:
+            self.best_policy.save(self.out / BEST)
+
+    def _log(self, line: dict[str, Any]) -> None:
+        if self.out is not None:
+            with (self.out / LOG).open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        for name, number in line.items():
+            if self.board is not None and isinstance(number, int | float):
+                self.board.add_scalar(name, number, self.learner.rounds)
+        if self.plan.report is not None:
+            self.plan.report(line)
 
     def save(self) -> None:
         if self.out is None:
@@ -257,7 +236,7 @@ class _Run:
             }
             with atomic_write(self.out / CHECKPOINT) as file:
                 torch.save(state, file)
-            self.finish(self.learner.policy()).save(self.out / LAST)
+            self.plan.finish(self.learner.policy()).save(self.out / LAST)
         self.saved = self.clock()
 
     def resume(self) -> None:

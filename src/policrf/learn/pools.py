@@ -3,7 +3,7 @@
 An instance of 250 nodes takes some 0.7 MB while it is learned from, so that 10,000 of them would
 take 7 GB. `Pooled` drives any learner on a pool at a time. At the change of pools the learner goes
 on with its weights, its optimizer and its random numbers; what belongs to the instances (`OF_POOL`:
-memories, best labelings, orders) begins anew.
+memories, best labelings, orders) starts afresh.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from policrf.crf.instance import Instance
 from policrf.learn.corpus import Corpus
+from policrf.learn.learner import Learner
 from policrf.policy.policy import Policy
 
 OF_POOL = ("replay", "order", "best", "reference")
@@ -26,19 +27,26 @@ class Pooled:
 
     Parameters
     ----------
-    make: a learner for a corpus.
-    instances: read when a pool is filled; a pool holds at most `size` of them.
-    rounds: rounds of learning from a pool. seed: which instances share a pool.
+    make
+        A learner for a corpus.
+    instances
+        Read when a pool is filled.
+    size
+        The most instances in a pool.
+    rounds
+        Rounds of learning from a pool.
+    seed
+        Which instances share a pool.
     """
 
     def __init__(
-        self, make: Callable[[Corpus], Any], instances: Sequence[Instance], *, size: int,
+        self, make: Callable[[Corpus], Learner], instances: Sequence[Instance], *, size: int,
         rounds: int, seed: int,
     ) -> None:  # fmt: skip
         self.make, self.instances, self.size, self.every = make, instances, size, rounds
         self.order = np.random.default_rng([seed, 4]).permutation(len(instances))
         self.number = 0
-        self.learner = make(self._corpus(0))
+        self._held: Learner | None = make(self._corpus(0))
 
     def _corpus(self, number: int) -> Corpus:
         pools = -(-len(self.instances) // self.size)
@@ -58,16 +66,15 @@ class Pooled:
 
     def _change(self, number: int) -> None:
         before = self.learner.state()
-        self.number, self.learner = number, None  # two pools would not fit
+        self.number, self._held = number, None  # two pools would not fit
         fresh = self.make(self._corpus(number))
         own = fresh.state()
         fresh.restore(before | {name: own[name] for name in OF_POOL if name in own})
-        self.learner = fresh
+        self._held = fresh
 
     def policy(self) -> Policy:
-        """The policy as it stands."""
-        policy: Policy = self.learner.policy()
-        return policy
+        """The policy at present."""
+        return self.learner.policy()
 
     def state(self) -> dict[str, Any]:
         """The learner's, and which pool it is at."""
@@ -76,32 +83,37 @@ class Pooled:
     def restore(self, state: dict[str, Any]) -> None:
         """What `state` gave."""
         if state["pool"] != self.number:
-            self.number, self.learner = state["pool"], None
-            self.learner = self.make(self._corpus(self.number))
+            self.number, self._held = state["pool"], None
+            self._held = self.make(self._corpus(self.number))
         self.learner.restore(state["learner"])
+
+    @property
+    def learner(self) -> Learner:
+        """The learner of the present pool."""
+        assert self._held is not None
+        return self._held
 
     @property
     def rounds(self) -> int:
         """Rounds of learning, over all pools."""
-        return int(self.learner.rounds)
+        return self.learner.rounds
 
     @property
     def episodes(self) -> int:
         """Episodes played."""
-        return int(self.learner.episodes)
+        return self.learner.episodes
 
     @property
     def transitions(self) -> int:
         """Steps played."""
-        return int(self.learner.transitions)
+        return self.learner.transitions
 
     @property
     def updates(self) -> int:
         """Gradient steps."""
-        return int(self.learner.updates)
+        return self.learner.updates
 
     @property
     def recent(self) -> dict[str, float]:
         """The learner's latest figures."""
-        recent: dict[str, float] = self.learner.recent
-        return recent
+        return self.learner.recent

@@ -5,49 +5,59 @@ the same state, else to the first; within a chunk to the class of its label. Eac
 is a ring of its own, so rare classes are not washed out by frequent ones, and a batch draws evenly:
 chunk, then class, then step, over the cells that hold anything.
 
-A step is kept as (instance, labels so far, node, label, rewards, what follows): 2 N + 100 bytes,
-and 800 more for what the residual kind sees of the energy.
-What follows, for n-step returns, is the discounted sum of n rewards and the state they lead to: the
-n actions, and the best action there by the policy that played.
+A step is kept as (instance, labels so far, node, label, actions, and what the learner wants to
+know): 2 N + 100 bytes, and 800 more for what the residual kind sees of the energy. The actions are,
+for n-step returns, the next n ones and the best one after them by the policy that played; for tree
+search, those of the root.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
-from policrf.types import FloatArray, IntArray
+from policrf.types import BoolArray, FloatArray, IntArray
 
 LabelArray = NDArray[np.int16]
+# A NamedTuple of arrays whose first axis is that of the steps; each learner has its own.
+Kept = TypeVar("Kept", bound=tuple[Any, ...])
+ARRAYS = ("instances", "nodes", "labels", "states", "actions")
 
 
-class Steps(NamedTuple):
+class Steps(NamedTuple, Generic[Kept]):
     """T steps, as they go into the memory and come out of it."""
 
     instances: IntArray  # [T]
     nodes: IntArray  # [T]
     labels: IntArray  # [T]
     states: LabelArray  # [T, N]; the labels so far, −1 = unlabeled
-    values: NDArray[np.float32]  # [T, V]; what the learner regresses on, meaning is its own
-    actions: NDArray[
-        np.int32
-    ]  # [T, n + 1, 2]; the next actions, and the best one after them; −1 = none
+    actions: NDArray[np.int32]  # [T, n, 2]; actions the learner wants to know of; −1 = none
+    kept: Kept  # what the learner learns from, its own arrays
 
 
-class Replay:
-    """At most `capacity` steps of instances of at most `n_nodes` nodes.
+class Replay(Generic[Kept]):
+    """Steps of instances, in rings.
 
     Parameters
     ----------
-    n_values: numbers kept with each step.
-    n_following: further actions kept with each step.
+    capacity
+        The most steps that it holds.
+    n_labels
+        L.
+    n_nodes
+        N of the largest instance.
+    blank
+        One step of what the learner keeps with each, as arrays `[1, …]`.
+    n_actions
+        Actions kept with each step.
     """
 
     def __init__(
-        self, capacity: int, n_labels: int, n_nodes: int, *, n_values: int = 1, n_following: int = 0
+        self, capacity: int, n_labels: int, n_nodes: int, *, blank: Kept, n_actions: int = 0
     ) -> None:
         cells = 2 * n_labels
         if capacity < cells:
@@ -61,13 +71,13 @@ class Replay:
         self.sizes: IntArray = np.zeros(cells, np.int64)
         self.heads: IntArray = np.zeros(cells, np.int64)
         self.seen: FloatArray = np.zeros(cells)
-        self.steps = Steps(
-            np.zeros(size, np.int64),
-            np.zeros(size, np.int64),
-            np.zeros(size, np.int64),
-            np.full((size, n_nodes), -1, np.int16),
-            np.zeros((size, n_values), np.float32),
-            np.full((size, n_following, 2), -1, np.int32),
+        self.steps: Steps[Kept] = Steps(
+            instances=np.zeros(size, np.int64),
+            nodes=np.zeros(size, np.int64),
+            labels=np.zeros(size, np.int64),
+            states=np.full((size, n_nodes), -1, np.int16),
+            actions=np.full((size, n_actions, 2), -1, np.int32),
+            kept=_mapped(lambda array: np.zeros((size, *array.shape[1:]), array.dtype), blank),
         )
 
     def __len__(self) -> int:
@@ -76,9 +86,13 @@ class Replay:
     @property
     def nbytes(self) -> int:
         """Memory held, from the start."""
-        return sum(int(array.nbytes) for array in self.steps)
+        return sum(int(array.nbytes) for array in self._arrays().values())
 
-    def add(self, steps: Steps, better: NDArray[np.bool_]) -> None:
+    def _arrays(self) -> dict[str, Any]:
+        """Every array of the steps, by name."""
+        return {name: getattr(self.steps, name) for name in ARRAYS} | _named(self.steps.kept)
+
+    def add(self, steps: Steps[Kept], better: BoolArray) -> None:
         """Add steps in order; `better` [T] says which belong to the second chunk."""
         cells = better.astype(np.int64) * self.n_labels + steps.labels
         order = np.argsort(cells, kind="stable")
@@ -91,24 +105,31 @@ class Replay:
         at = cells[order] * self.ring + (self.heads[cells[order]] + within) % self.ring
         n_nodes = steps.states.shape[1]
         self.steps.states[at, :n_nodes] = steps.states[order]
-        for name in Steps._fields:
+        new = {name: getattr(steps, name) for name in ARRAYS} | _named(steps.kept)
+        for name, array in self._arrays().items():
             if name != "states":
-                getattr(self.steps, name)[at] = getattr(steps, name)[order]
+                array[at] = new[name][order]
         self.heads = (self.heads + counts) % self.ring
         self.sizes = np.minimum(self.sizes + counts, self.ring)
         self.seen = self.seen + counts
 
     def sample(
         self, count: int, generator: np.random.Generator, share: float = 0.5, balance: float = 1.0
-    ) -> Steps:
-        """`count` steps with replacement.
+    ) -> Steps[Kept]:
+        """Steps with replacement.
 
         Parameters
         ----------
-        share: part that comes from the second chunk.
-        balance: with 1 the classes of a chunk are equally likely, the paper's way; with 0 every
-            cell is as likely as steps of it were played, whatever `share` says; in between,
-            the probabilities of both, mixed.
+        count
+            How many.
+        generator
+            Of the draws.
+        share
+            Part that comes from the second chunk.
+        balance
+            With 1 the classes of a chunk are equally likely, the paper's way; with 0 every cell is
+            as likely as steps of it were played, whatever `share` says; in between, the
+            probabilities of both, mixed.
         """
         filled = self.sizes > 0
         if not filled.any():
@@ -123,14 +144,15 @@ class Replay:
         cells = np.searchsorted(np.cumsum(chance), generator.random(count) * chance.sum())
         cells = np.minimum(cells, np.flatnonzero(filled)[-1])
         at = cells * self.ring + (generator.random(count) * self.sizes[cells]).astype(np.int64)
-        return Steps._make(array[at] for array in self.steps)
+        found = {name: getattr(self.steps, name)[at] for name in ARRAYS}
+        return Steps(**found, kept=_mapped(lambda array: array[at], self.steps.kept))
 
     def state(self) -> dict[str, Any]:
         """All of it as arrays, for a checkpoint; only the filled parts."""
         filled = np.concatenate(
             [c * self.ring + np.arange(size) for c, size in enumerate(self.sizes)]
         ).astype(np.int64)
-        parts = {name: array[filled] for name, array in self.steps._asdict().items()}
+        parts = {name: array[filled] for name, array in self._arrays().items()}
         return {
             "filled": filled,
             "sizes": self.sizes,
@@ -143,8 +165,17 @@ class Replay:
         """What `state` gave."""
         self.sizes, self.heads = np.array(state["sizes"]), np.array(state["heads"])
         self.seen = np.array(state["seen"])
-        for name, array in self.steps._asdict().items():
+        for name, array in self._arrays().items():
             array[state["filled"]] = state[name]
+
+
+def _named(kept: Any) -> dict[str, Any]:
+    return {f"kept_{name}": array for name, array in kept._asdict().items()}
+
+
+def _mapped(function: Callable[[Any], Any], kept: Kept) -> Kept:
+    """The same tuple of other arrays."""
+    return type(kept)(*map(function, kept))
 
 
 def returns(rewards: FloatArray, discount: float) -> FloatArray:

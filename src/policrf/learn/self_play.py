@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, load_labels, new_state
-from policrf.crf.instance import Instance
-from policrf.learn.acting import reward_labels
 from policrf.mdp.completion import Completion, complete, new_completion, set_completed
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import RewardCall, load_reward
 from policrf.mdp.state import default_labels
-from policrf.policy.policy import Policy
-from policrf.search.search import SearchOptions, TreeSearch
-from policrf.types import FloatArray, IntArray
+from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
+from policrf.search.search import TreeSearch
+from policrf.types import IntArray
 
 
 class Game(NamedTuple):
@@ -41,13 +39,11 @@ class Game(NamedTuple):
     refined_energy: float
 
 
-def play_game(
-    policy: Policy, instance: Instance, options: SearchOptions, *, which: int, seed: int,
-    refine: bool,
-) -> Game:  # fmt: skip
+def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool) -> Game:
     """One episode from the empty labeling on instance number `which`."""
-    search = TreeSearch(policy, instance, options, seed=seed)
-    count, slots, crf = search.remaining, options.slots, instance.crf
+    search.reset(seed=seed)
+    options, crf = search.options, search.instance.crf
+    count, slots = search.remaining, options.slots
     actions = np.full((count, slots, 2), -1, np.int32)
     targets = np.zeros((count, slots), np.float32)
     values = np.full((count, slots), np.nan, np.float32)
@@ -60,8 +56,8 @@ def play_game(
     rewards = np.zeros((count, crf.n_labels), np.float32)
     rewards_along(
         crf.arrays, new_state(crf.arrays), new_completion(crf.arrays, default_labels(crf)),
-        search.order, search.labels, reward_column(options.reward), options.ties,
-        np.zeros(crf.n_labels), rewards,
+        search.order, search.labels, load_reward(options.reward, ties=options.ties),
+        new_label_values(crf.n_labels), rewards,
     )  # fmt: skip
     labels = search.engine.labels
     refined, refined_energy = None, float("inf")
@@ -72,30 +68,39 @@ def play_game(
         refined_energy = crf.energy(refined)
     depths = np.minimum(options.depth, count - np.arange(count)).astype(np.float32)
     return Game(
-        which, search.order, search.labels, actions, targets, values, depths, rewards,
-        crf.energy(labels), refined, refined_energy,
-    )  # fmt: skip
+        instance=which,
+        nodes=search.order,
+        labels=search.labels,
+        actions=actions,
+        policy=targets,
+        values=values,
+        depths=depths,
+        rewards=rewards,
+        energy=crf.energy(labels),
+        refined=refined,
+        refined_energy=refined_energy,
+    )
 
 
 @leaf
 def rewards_along(
-    a: Arrays, s: State, z: Completion, nodes: IntArray, labels: IntArray, reward: int, ties: bool,
-    costs: FloatArray, out: NDArray[np.float32],
+    a: Arrays, s: State, z: Completion, nodes: IntArray, labels: IntArray, reward: RewardCall,
+    values: LabelValues, out: NDArray[np.float32],
 ) -> None:  # fmt: skip
     """The reward of every label of each decided node [T, L], in the state it was decided in."""
     for t in range(len(nodes)):
-        reward_labels(a, s, z, nodes[t], reward, ties, costs, out, t)
+        finite_rewards_of(a, s, z, nodes[t], reward, values, out[t])
         assign(a, s, nodes[t], labels[t])
         set_completed(a, z, nodes[t], labels[t])
 
 
 @leaf
 def rewards_at(
-    a: Arrays, s: State, z: Completion, labels: IntArray, nodes: IntArray, start: int, stop: int,
-    reward: int, ties: bool, costs: FloatArray, out: NDArray[np.float32],
+    a: Arrays, s: State, z: Completion, labels: IntArray, nodes: IntArray, reward: RewardCall,
+    values: LabelValues, out: NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """The reward of every label of nodes[start : stop] in the state `labels`, into these rows."""
+    """The reward of every label of some nodes [R] in the state `labels` [N], into `out` [R, L]."""
     load_labels(a, s, labels)
     complete(a, z, labels)
-    for k in range(start, stop):
-        reward_labels(a, s, z, nodes[k], reward, ties, costs, out, k)
+    for k in range(len(nodes)):
+        finite_rewards_of(a, s, z, nodes[k], reward, values, out[k])

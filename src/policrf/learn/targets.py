@@ -7,81 +7,105 @@
               found for this instance, −1 for the others: credit from the end of the episode, HOP2
               included. The labelings come from the policy's own episodes, finished by local search
               (after self-imitation learning, Oh et al. 2018); a solver's may be put in first.
-`advantage`   z = what the final energy gains if a label is given now and the policy goes on from
-              there, against the policy going on without it (`advantage.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.learn.acting import Trail
 from policrf.learn.corpus import Corpus
-from policrf.learn.replay import Steps, returns, states_before
+from policrf.learn.option_groups import Returns
+from policrf.learn.replay import LabelArray, Steps, returns, states_before
 from policrf.policy.network import INPUTS
-from policrf.types import FloatArray, IntArray
-
-TARGETS = ("reward", "hindsight", "advantage")
-BACKUPS = ("all", "taken")
+from policrf.types import Float32Array, FloatArray, IntArray
 
 
-def bootstraps(backup: str, discount: float, ahead: int) -> bool:
-    """Whether targets hold values of later states."""
-    return backup == "taken" and discount > 0 and ahead > 0
+class Regression(NamedTuple):
+    """What Q-learning keeps with T steps; an array that is not wanted has no columns."""
+
+    rewards: Float32Array  # [T, L]; of every label of the node (backup all)
+    returns: Float32Array  # [T]; of the label taken: the sum of the rewards looked ahead (taken)
+    factors: Float32Array  # [T]; of the value after them
+    views: Float32Array  # [T, L, 1 + D]; what a kind that sees costs saw at the node
+    later_views: Float32Array  # [T, L, 1 + D]; and at the best node after the rewards (bootstrap)
 
 
-def n_values(n_labels: int, *, backup: str, residual: bool, bootstrap: bool) -> int:
-    """How many numbers `steps_of` keeps with a step."""
-    views = n_labels * (1 + len(INPUTS)) if residual else 0
-    return (n_labels if backup == "all" else 2) + views * (2 if bootstrap else 1)
+def blank_regression(how: Returns, n_labels: int, *, sees_costs: bool) -> Regression:
+    """A step of zeros, for the shapes."""
+    later = n_labels if sees_costs and how.bootstrap else 0
+    return Regression(
+        rewards=np.zeros((1, n_labels if how.backup == "all" else 0), np.float32),
+        returns=np.zeros(1, np.float32),
+        factors=np.zeros(1, np.float32),
+        views=np.zeros((1, n_labels if sees_costs else 0, 1 + len(INPUTS)), np.float32),
+        later_views=np.zeros((1, later, 1 + len(INPUTS)), np.float32),
+    )
 
 
 def steps_of(
-    trail: Trail, instance: int, n_nodes: int, *,
-    backup: str, discount: float, ahead: int, scale: float, keep: IntArray,
-) -> Steps:  # fmt: skip
-    """The steps `keep` of an episode for the replay memory.
+    trail: Trail, instance: int, how: Returns, *, scale: float, keep: IntArray
+) -> Steps[Regression]:
+    """Some steps of an episode for the replay memory.
 
     Parameters
     ----------
-    ahead: rewards summed before bootstrapping; 0 = to the end, without bootstrapping.
-    scale: rewards are divided by it.
+    trail
+        The episode.
+    instance
+        Its instance's number in the corpus.
+    how
+        Which rewards a value sums.
+    scale
+        Rewards are divided by it.
+    keep
+        The steps wanted.
     """
     count = len(trail.nodes)
     rewards = trail.rewards / np.float32(scale)
-    parts: list[Any] = []
-    actions = np.full(
-        (len(keep), ahead + 1 if bootstraps(backup, discount, ahead) else 0, 2), -1, np.int32
-    )
-    if backup == "all":
-        parts.append(rewards[keep])
+    blank = blank_regression(how, rewards.shape[1], sees_costs=bool(len(trail.views)))
+    kept = {name: np.repeat(array, len(keep), axis=0) for name, array in blank._asdict().items()}
+    if how.backup == "all":
+        kept["rewards"] = rewards[keep]
     else:
         taken = rewards[np.arange(count), trail.labels].astype(np.float64)
-        sums, factor = _sums(taken, discount, ahead)
-        parts.append(np.stack([sums, factor], axis=1)[keep])
+        sums, factors = _sums(taken, how.discount, how.ahead)
+        kept["returns"], kept["factors"] = _float32(sums[keep]), _float32(factors[keep])
     if len(trail.views):
-        parts.append(trail.views[keep].reshape(len(keep), -1))
-    if actions.shape[1]:
-        later = np.minimum(keep + ahead, count - 1)
-        for k in range(ahead):
-            inside = keep + k < count
-            actions[inside, k, 0] = trail.nodes[keep[inside] + k]
-            actions[inside, k, 1] = trail.labels[keep[inside] + k]
-        actions[:, ahead] = trail.best[later]
-        if len(trail.views):
-            parts.append(trail.best_views[later].reshape(len(keep), -1))
+        kept["views"] = trail.views[keep]
+    if how.bootstrap and len(trail.views):
+        kept["later_views"] = trail.best_views[np.minimum(keep + how.ahead, count - 1)]
     return Steps(
-        np.full(len(keep), instance, np.int64),
-        trail.nodes[keep],
-        trail.labels[keep],
-        states_before(trail.nodes, trail.labels, keep, n_nodes),
-        np.concatenate(parts, axis=1).astype(np.float32),
-        actions,
+        instances=np.full(len(keep), instance, np.int64),
+        nodes=trail.nodes[keep],
+        labels=trail.labels[keep],
+        states=states_before(trail.nodes, trail.labels, keep, count),
+        actions=_following(trail, keep, how.ahead) if how.bootstrap else _no_actions(len(keep)),
+        kept=Regression(**kept),
     )
+
+
+def _following(trail: Trail, keep: IntArray, ahead: int) -> Any:
+    """The next `ahead` actions and the best one after them `[len(keep), ahead + 1, 2]`."""
+    count = len(trail.nodes)
+    actions = np.full((len(keep), ahead + 1, 2), -1, np.int32)
+    for k in range(ahead):
+        inside = keep + k < count
+        actions[inside, k, 0] = trail.nodes[keep[inside] + k]
+        actions[inside, k, 1] = trail.labels[keep[inside] + k]
+    actions[:, ahead] = trail.best[np.minimum(keep + ahead, count - 1)]
+    return actions
+
+
+def _no_actions(count: int) -> Any:
+    return np.zeros((count, 0, 2), np.int32)
+
+
+def _float32(array: FloatArray) -> Float32Array:
+    return array.astype(np.float32)
 
 
 def _sums(rewards: FloatArray, discount: float, ahead: int) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +120,7 @@ def _sums(rewards: FloatArray, discount: float, ahead: int) -> tuple[FloatArray,
     return sums, factor
 
 
-def following_states(steps: Steps) -> NDArray[np.int16]:
+def following_states(steps: Steps[Regression]) -> LabelArray:
     """The states that the kept actions lead to, `[T, N]`."""
     states = steps.states.copy()
     rows = np.arange(len(states))
@@ -129,3 +153,11 @@ class BestKnown:
     def of(self, instances: Sequence[int] | IntArray, nodes: IntArray) -> IntArray:
         """The labels of these nodes."""
         return np.asarray(self.labels[self.corpus.starts[np.asarray(instances)] + nodes])
+
+    def state(self) -> dict[str, Any]:
+        """What is known."""
+        return {"energies": self.energies, "labels": self.labels}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What `state` gave."""
+        self.energies[:], self.labels[:] = state["energies"], state["labels"]

@@ -28,16 +28,29 @@ from policrf.crf.energy import State, load_labels, new_state
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import CostView
 from policrf.learn.replay import Steps
-from policrf.learn.self_play import Game, rewards_at
+from policrf.learn.self_play import rewards_at
 from policrf.learn.targets import BestKnown
 from policrf.mdp.completion import Completion, complete, new_completion
-from policrf.mdp.rewards import SIGN
+from policrf.mdp.rewards import RewardCall
 from policrf.mdp.state import default_labels
+from policrf.mdp.step_rewards import new_label_values
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.network import COSTS, INPUTS, Spec
 from policrf.types import FloatArray, IntArray
 
-TARGETS = ("visits", "improved", "hindsight")
+
+class Decisions(NamedTuple):
+    """What the memory keeps of T decisions of self-play, with S slots at their roots."""
+
+    policy: NDArray[np.float32]  # [T, S]; π_MCTS
+    values: NDArray[np.float32]  # [T, S]; mean value of an action; NaN if it was never taken
+    depths: NDArray[np.float32]  # [T]; steps that a simulation could take
+
+
+def blank_decisions(slots: int) -> Decisions:
+    """A decision of zeros, for the shapes."""
+    none = np.zeros((1, slots), np.float32)
+    return Decisions(none, none, np.zeros(1, np.float32))
 
 
 class Rows(NamedTuple):
@@ -56,15 +69,10 @@ class Rows(NamedTuple):
     most: int  # rows of a sample
 
 
-def kept_values(game: Game, keep: IntArray) -> NDArray[np.float32]:
-    """What the replay memory keeps with decisions of an episode `[len(keep), 2 S + 1]`."""
-    parts = [game.policy[keep], game.values[keep], game.depths[keep, None]]
-    return np.concatenate(parts, axis=1)
-
-
-def rows_of(corpus: Corpus, steps: Steps, others: int, generator: np.random.Generator) -> Rows:
+def rows_of(
+    corpus: Corpus, steps: Steps[Decisions], others: int, generator: np.random.Generator
+) -> Rows:
     """The nodes whose labels the softmax of each sample runs over, in order of their number."""
-    slots = steps.actions.shape[1]
     n_samples = len(steps.nodes)
     nodes_of = []
     for b, which in enumerate(steps.instances):
@@ -93,12 +101,18 @@ def rows_of(corpus: Corpus, steps: Steps, others: int, generator: np.random.Gene
     at = np.zeros((n_samples, corpus.largest), np.int64)
     at[sample, node] = np.arange(len(node))
     return Rows(
-        sample, node, place, allowed, first, action_sample,
-        at[action_sample, steps.actions[:, :, 0][real]],
-        steps.actions[:, :, 1][real].astype(np.int64),
-        steps.values[:, :slots][real], steps.values[:, slots : 2 * slots][real],
-        int(counts.max()),
-    )  # fmt: skip
+        sample=sample,
+        node=node,
+        place=place,
+        allowed=allowed,
+        first=first,
+        action_sample=action_sample,
+        action_row=at[action_sample, steps.actions[:, :, 0][real]],
+        action_label=steps.actions[:, :, 1][real].astype(np.int64),
+        policy=steps.kept.policy[real],
+        value=steps.kept.values[real],
+        most=int(counts.max()),
+    )
 
 
 def visit_targets(rows: Rows, n_labels: int) -> NDArray[np.float32]:
@@ -108,7 +122,7 @@ def visit_targets(rows: Rows, n_labels: int) -> NDArray[np.float32]:
     return out
 
 
-def hindsight_targets(rows: Rows, steps: Steps, best: BestKnown) -> NDArray[np.float32]:
+def hindsight_targets(rows: Rows, steps: Steps[Decisions], best: BestKnown) -> NDArray[np.float32]:
     """The visits of a node, all at the label that the best known labeling gives it `[R, L]`."""
     visits = visit_targets(rows, best.corpus.n_labels).sum(axis=1)
     out = np.zeros((len(rows.node), best.corpus.n_labels), np.float32)
@@ -118,14 +132,13 @@ def hindsight_targets(rows: Rows, steps: Steps, best: BestKnown) -> NDArray[np.f
 
 
 def advantages(
-    corpus: Corpus, rows: Rows, steps: Steps, reward: int, ties: bool, rollout: bool
+    corpus: Corpus, rows: Rows, steps: Steps[Decisions], reward: RewardCall, rollout: bool
 ) -> NDArray[np.float32]:
     """q − v of every label at the rows `[R, L]`; the values of a state span 1.
 
-    The scale: from −1 to 1 for ±1 rewards, else the values that the tree saw. Clipped to [−1, 1].
+    The scale: from −1 to 1 for bounded rewards, else what the tree saw. Clipped to [−1, 1].
     """
-    n_labels, slots = corpus.n_labels, steps.actions.shape[1]
-    depth = steps.values[:, 2 * slots]
+    n_labels, depth = corpus.n_labels, steps.kept.depths
     value = np.nan_to_num(rows.value)
     weight = np.where(np.isnan(rows.value), 0.0, rows.policy)
     n_samples = len(steps.nodes)
@@ -133,12 +146,12 @@ def advantages(
     mean = np.bincount(rows.action_sample, weight * value, n_samples) / np.maximum(total, 1e-9)
     q = np.repeat(mean[rows.sample, None], n_labels, axis=1)
     if not rollout:
-        own = known_rewards(corpus, rows, steps, reward, ties)
+        own = known_rewards(corpus, rows, steps, reward)
         q += (own - q) / depth[rows.sample, None]
     taken = ~np.isnan(rows.value)
     q[rows.action_row[taken], rows.action_label[taken]] = value[taken]
     width = np.full(n_samples, 2.0)
-    if reward != SIGN or rollout:
+    if not reward.bounded or rollout:
         low, high = np.full(n_samples, np.inf), np.full(n_samples, -np.inf)
         np.minimum.at(low, rows.action_sample[taken], value[taken])
         np.maximum.at(high, rows.action_sample[taken], value[taken])
@@ -148,16 +161,17 @@ def advantages(
 
 
 def known_rewards(
-    corpus: Corpus, rows: Rows, steps: Steps, reward: int, ties: bool
+    corpus: Corpus, rows: Rows, steps: Steps[Decisions], reward: RewardCall
 ) -> NDArray[np.float32]:
     """The reward of every label at the rows `[R, L]`."""
     out = np.zeros((len(rows.node), corpus.n_labels), np.float32)
     for b, which in enumerate(steps.instances):
         crf = corpus.instances[which].crf
+        part = slice(rows.first[b], rows.first[b + 1])
         rewards_at(
             crf.arrays, new_state(crf.arrays), new_completion(crf.arrays, default_labels(crf)),
-            steps.states[b, : crf.n_nodes].astype(np.int64), rows.node, rows.first[b],
-            rows.first[b + 1], reward, ties, np.zeros(crf.n_labels), out,
+            steps.states[b, : crf.n_nodes].astype(np.int64), rows.node[part], reward,
+            new_label_values(crf.n_labels), out[part],
         )  # fmt: skip
     return out
 
@@ -170,9 +184,13 @@ def side_by_side(rows: Rows, values: torch.Tensor, n_samples: int, empty: float)
 
 
 def view_of(
-    corpus: Corpus, spec: Spec, rows: Rows, steps: Steps, completions: dict[int, Completion]
+    corpus: Corpus,
+    spec: Spec,
+    rows: Rows,
+    steps: Steps[Decisions],
+    completions: dict[int, Completion],
 ) -> CostView:
-    """What the residual kind sees at the rows, computed anew from the states.
+    """What the residual kind sees at the rows, computed from the states.
 
     `completions` keeps those of the instances met before: beliefs take a while to compute.
     """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from policrf.crf.instance import Instance
+from policrf.learn.engines import Kept, kept_engines
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
@@ -35,15 +35,27 @@ class Figures:
 
 
 def validate(
-    policy: Policy, instances: Sequence[Instance], *, refine: bool = False, threads: int = 1
-) -> Figures:
-    """Label every instance greedily and score the labelings."""
+    policy: Policy, instances: Sequence[Instance], *, refine: bool = False,
+    engines: Kept[Engine] | None = None,
+) -> Figures:  # fmt: skip
+    """Label every instance greedily and score the labelings.
 
-    def one(instance: Instance) -> IntArray:
-        return Engine(policy, instance).label_all()[0]
-
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        labelings = list(pool.map(one, instances))
+    Parameters
+    ----------
+    policy
+        Whose labelings.
+    instances
+        What is labeled.
+    refine
+        Whether to score them after local search too.
+    engines
+        Kept for these instances, where they are validated on again and again.
+    """
+    lender = kept_engines(instances, largest=0) if engines is None else engines
+    labelings = []
+    for k in range(len(instances)):
+        with lender.lent(policy, k) as engine:
+            labelings.append(engine.label_all()[0])
     energy, iou, pixel_iou = score(instances, labelings)
     if not refine:
         return Figures(energy, iou, pixel_iou)

@@ -1,9 +1,9 @@
-"""The MDP as a Gymnasium environment: `gymnasium.make("policrf/Label-v0", instance=...)`.
+"""The MDP as a Gymnasium environment: `gymnasium.make("policrf.mdp.env:policrf/Label-v0")`.
 
-Importing policrf registers it (`registration`); `gymnasium.make("policrf:policrf/Label-v0")` does
-both. An action is the number node · L + label. Which actions are open stands in
-`info["action_mask"]` (int8 `[N · L]`, as `Discrete.sample(mask)` takes it); any other is an error,
-not a silent no-op.
+Importing this module registers it, and the part before the colon is the module that
+`gymnasium.make` imports first. An action is the number node · L + label. Which actions are open
+stands in `info["action_mask"]` (int8 `[N · L]`, as `Discrete.sample(mask)` takes it); any other is
+an error, not a silent no-op.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidInstance, MissingDependency
-from policrf.mdp.registration import announce
-from policrf.mdp.rewards import reward_column
 from policrf.mdp.state import Episode
 
 try:
@@ -27,6 +25,7 @@ except ImportError as error:
         "the environment needs gymnasium; install it with: pip install 'policrf[learn]'"
     ) from error
 
+ENVIRONMENT = "policrf/Label-v0"
 Observation = dict[str, NDArray[Any]]
 
 
@@ -35,12 +34,18 @@ class LabelEnv(gymnasium.Env[Any, Any]):
 
     Parameters
     ----------
-    instance: one, or several of the same size of which each episode draws one; by default synthetic
+    instance
+        One, or several of the same size of which each episode draws one; by default synthetic
         scenes of 50 nodes.
-    reward: "difference", "sign" or "shaped".
-    ties: whether `sign` rewards a label that shares the lowest energy.
+    reward
+        The name of a reward: "difference", "sign", "shaped", or that of a plugin.
+    ties
+        Whether `sign` rewards a label that shares the lowest energy.
 
-    The observation holds the labels so far (−1 = none) and the node features.
+    Notes
+    -----
+    The observation holds the labels so far `[N]` (−1 = none) and the node features `[N, F]`.
+    `info["rewards"]` has the package's own rewards too.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -55,7 +60,6 @@ class LabelEnv(gymnasium.Env[Any, Any]):
         self.instances = _same_size(instance)
         self.reward = reward
         self.ties = ties
-        reward_column(reward)
         n_nodes, n_labels = self.instances[0].crf.unary.shape
         values = [instance.features for instance in self.instances]
         low, high = float(np.min(values)), float(np.max(values))
@@ -69,7 +73,7 @@ class LabelEnv(gymnasium.Env[Any, Any]):
             }
         )
         self.instance = self.instances[0]
-        self.episode = Episode(self.instance.crf, ties=ties)
+        self.episode = self._new_episode()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -80,7 +84,7 @@ class LabelEnv(gymnasium.Env[Any, Any]):
         if index is None:
             index = int(self.np_random.integers(len(self.instances)))
         self.instance = self.instances[index]
-        self.episode = Episode(self.instance.crf, ties=self.ties)
+        self.episode = self._new_episode()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -89,6 +93,10 @@ class LabelEnv(gymnasium.Env[Any, Any]):
         rewards = self.episode.step(node, label)
         info = self._info() | {"rewards": rewards}
         return self._observation(), rewards[self.reward], self.episode.done, False, info
+
+    def _new_episode(self) -> Episode:
+        names = dict.fromkeys(("difference", "sign", "shaped", self.reward))
+        return Episode(self.instance.crf, rewards=list(names), ties=self.ties)
 
     def _observation(self) -> Observation:
         return {"labels": self.episode.labels, "features": np.array(self.instance.features)}
@@ -117,4 +125,4 @@ def _same_size(instance: Instance | Sequence[Instance] | None) -> list[Instance]
     return instances
 
 
-announce()
+gymnasium.register(id=ENVIRONMENT, entry_point="policrf.mdp.env:LabelEnv")

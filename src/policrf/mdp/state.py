@@ -6,6 +6,8 @@ is finite, so that a policy never picks a forbidden one; every node has at least
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,7 +16,7 @@ from policrf.crf.energy import new_state, unassign
 from policrf.crf.model import CRF
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import completed_energy, new_completion, set_completed
-from policrf.mdp.rewards import REWARDS, take
+from policrf.mdp.step_rewards import new_report, take
 from policrf.types import IntArray
 
 
@@ -31,6 +33,17 @@ def allowed_labels(crf: CRF) -> NDArray[np.bool_]:
 class Episode:
     """A labeling in progress, with rewards and undo.
 
+    Parameters
+    ----------
+    crf
+        The model whose N nodes are labeled.
+    default
+        Labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    rewards
+        Names of the rewards that `step` reports (`mdp.rewards.REWARDS`).
+    ties
+        Whether `sign` rewards a label that shares the lowest energy.
+
     >>> import policrf as pc
     >>> episode = Episode(pc.CRF([[0.0, 1.0], [1.0, 0.0]], pc.Potts([[0, 1]], 0.5)))
     >>> episode.step(1, 1)["difference"], episode.step(0, 1)["difference"]
@@ -39,17 +52,23 @@ class Episode:
     ([1, 0], 1.0, True)
     """
 
-    def __init__(self, crf: CRF, *, default: ArrayLike | None = None, ties: bool = False) -> None:
+    def __init__(
+        self,
+        crf: CRF,
+        *,
+        default: ArrayLike | None = None,
+        rewards: Sequence[str] = ("difference", "sign", "shaped"),
+        ties: bool = False,
+    ) -> None:
         self.crf = crf
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
         self.state = new_state(crf.arrays)
         self.completion = new_completion(crf.arrays, chosen, beliefs=False)
-        self.ties = ties
         self.order: list[int] = []
         self._totals: list[tuple[float, int]] = []
         self._allowed = allowed_labels(crf)
-        self._costs = np.empty(crf.n_labels)
-        self._rewards = np.empty(len(REWARDS))
+        self._rewards = tuple(rewards)
+        self._report = new_report(self._rewards, ties, crf.n_labels)
 
     @property
     def labels(self) -> IntArray:
@@ -78,16 +97,14 @@ class Episode:
         return np.asarray(self._allowed & (self.state.labels < 0)[:, None])
 
     def step(self, node: int, label: int) -> dict[str, float]:
-        """Take the action (node, label); returns every reward by name."""
+        """Take the action (node, label); returns the rewards by name."""
         self._check(node, label)
         self._totals.append((float(self.state.total[0]), int(self.state.forbidden[0])))
         self.order.append(int(node))
-        take(
-            self.crf.arrays, self.state, self.completion, int(node), int(label), self.ties,
-            self._costs, self._rewards,
-        )  # fmt: skip
+        arrays, report = self.crf.arrays, self._report
+        take(arrays, self.state, self.completion, int(node), int(label), report)
         raise_if_failed()
-        return dict(zip(REWARDS, self._rewards.tolist(), strict=True))
+        return dict(zip(self._rewards, report.earned.tolist(), strict=True))
 
     def undo(self) -> None:
         """Take the last step back; the energy is restored to the last bit."""

@@ -26,7 +26,7 @@ def label_colours(count: int) -> NDArray[np.uint8]:
 
 
 def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
-    """The image with every labeled pixel tinted in its label's colour; label 0 stays as it is."""
+    """The image with every labeled pixel tinted in its label's colour; label 0 is not tinted."""
     tint = label_colours(256)[labels]
     share = np.where(labels[..., None] > 0, opacity, 0.0)
     mixed: Pixels = (pixels * (1 - share) + tint * share).round().astype(np.uint8)

@@ -20,30 +20,29 @@ if TYPE_CHECKING:
     from policrf.vision.record import Record
 
 
-def segmentation_figure(
-    path: str | Path,
-    image: Pixels,
-    segments: LabelMap,
-    record: Record,
-    members: Sequence[NDArray[np.int64]],
-    labels: NDArray[np.int64],
-    label_names: Sequence[str],
-    *,
-    truth: NDArray[np.int32] | None = None,
-    title: str = "",
-) -> None:
+@dataclass(frozen=True, eq=False)
+class SegmentedImage:
+    """What a figure of one image shows."""
+
+    image: Pixels
+    segments: LabelMap
+    """The superpixel of every pixel, `[H, W]`."""
+    record: Record
+    """Unaries and boxes."""
+    members: Sequence[NDArray[np.int64]]
+    """The superpixels of every box's foreground."""
+    labels: NDArray[np.int64]
+    """The result, `[N]`."""
+    label_names: Sequence[str]
+    truth: LabelMap | None = None
+    title: str = ""
+
+
+def segmentation_figure(path: str | Path, shown: SegmentedImage) -> None:
     """Image, unaries, boxes with foreground, result and truth, side by side."""
     figure_module = need("matplotlib.figure", "matplotlib")
-    unary = record.distribution.argmax(axis=1)
-    panels: list[tuple[str, Pixels]] = [
-        ("image", image),
-        ("unary argmax", overlay(image, unary[segments])),
-        ("boxes and foreground", _foreground(image, segments, record, members)),
-        ("result", overlay(image, labels[segments])),
-    ]
-    if truth is not None:
-        panels.append(("truth", overlay(image, np.maximum(truth, 0))))
-    height, width = image.shape[:2]
+    panels = _panels(shown)
+    height, width = shown.image.shape[:2]
     side = 4.2
     figure = figure_module.Figure(
         figsize=(side * len(panels), side * height / width + 0.9), layout="constrained"
@@ -53,14 +52,29 @@ def segmentation_figure(
         axis.imshow(pixels)
         axis.set_title(name, fontsize=11)
         axis.set_axis_off()
-    _draw_boxes(axes[2], record, label_names, height, width)
-    shown = set(unary.tolist()) | set(labels.tolist())
-    if truth is not None:
-        shown |= set(np.unique(truth[truth >= 0]).tolist())
-    _legend(figure, sorted(shown - {0}), label_names)
-    if title:
-        figure.suptitle(title, fontsize=10)
+    _draw_boxes(axes[2], shown.record, shown.label_names, height, width)
+    labels = set(shown.record.distribution.argmax(axis=1).tolist()) | set(shown.labels.tolist())
+    if shown.truth is not None:
+        labels |= set(np.unique(shown.truth[shown.truth >= 0]).tolist())
+    _legend(figure, sorted(labels - {0}), shown.label_names)
+    if shown.title:
+        figure.suptitle(shown.title, fontsize=10)
     _save(figure, path)
+
+
+def _panels(shown: SegmentedImage) -> list[tuple[str, Pixels]]:
+    image, segments = shown.image, shown.segments
+    unary = shown.record.distribution.argmax(axis=1)
+    boxes = _foreground(image, segments, shown.record, shown.members)
+    panels = [
+        ("image", image),
+        ("unary argmax", overlay(image, unary[segments])),
+        ("boxes and foreground", boxes),
+        ("result", overlay(image, shown.labels[segments])),
+    ]
+    if shown.truth is not None:
+        panels.append(("truth", overlay(image, np.maximum(shown.truth, 0))))
+    return panels
 
 
 def _foreground(

@@ -9,14 +9,13 @@ can open the file.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from policrf._version import __version__
+from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
 from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
@@ -93,17 +92,11 @@ def write_safetensors(path: Path, tensors: Weights, metadata: dict[str, str]) ->
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(len(text).to_bytes(8, "little"))
-            file.write(text)
-            for array in tensors.values():
-                file.write(np.ascontiguousarray(array, "<f4").tobytes())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path) as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for array in tensors.values():
+            file.write(np.ascontiguousarray(array, "<f4").tobytes())
 
 
 def read_safetensors(path: Path) -> tuple[Weights, dict[str, str]]:

@@ -47,7 +47,7 @@ LARGEST_MARGIN = 1e6
 
 def completion_of(spec: Spec, crf: CRF, default: IntArray) -> Completion:
     """The completion of nothing by `default` [N], with what this policy's costs need of it."""
-    expecting = spec.kind == "residual" and spec.costs == "expected"
+    expecting = spec.sees_costs and spec.costs == "expected"
     return new_completion(
         crf.arrays, default, beliefs=expecting, sweeps=spec.foresight, limit=spec.quota_limit
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,21 +18,18 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidLabeling
+from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import Completion, complete
-from policrf.mdp.exploration import Explorer, new_explorer, start_exploring
 from policrf.mdp.graph import Graph, build_graph
 from policrf.mdp.state import default_labels
 from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
 from policrf.policy.conditional import completion_of
 from policrf.policy.layers import fill_base
-from policrf.policy.net import Net, build_net
-from policrf.policy.network import Weights
+from policrf.policy.net import Net
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
 from policrf.policy.work import TRACKING, Work, new_work
-from policrf.random_numbers import new_generator
 from policrf.types import FloatArray, IntArray
 
 SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds
@@ -50,7 +47,7 @@ class Parts(NamedTuple):
 
 
 class Engine:
-    """Greedy labeling, single steps with undo, and exploring play for one (policy, instance).
+    """Greedy labeling and single steps with undo for one (policy, instance).
 
     Parameters
     ----------
@@ -89,7 +86,6 @@ class Engine:
         self.parts.work.journal.used[TRACKING] = track or journal > 0
         self._features = instance.features.view()
         self._features.setflags(write=False)  # as in an instance that was not unpickled
-        self._explorer: Explorer | None = None
         fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset(labels)
 
@@ -107,12 +103,23 @@ class Engine:
         rebuild(parts.work.scores)
         raise_if_failed()
 
-    def load(self, weights: Weights) -> None:
-        """Other weights of the same spec, and a fresh start: how actors follow a learner."""
-        spec, parts = self.policy.spec, self.parts
-        self.parts = parts._replace(net=build_net(spec, spec.checked(weights)))
+    def load(self, policy: Policy) -> None:
+        """Another policy of the same spec, and a fresh start: how actors follow a learner.
+
+        What depends on the instance alone is kept: its graph, and what expected costs foresee.
+        """
+        if policy.spec != self.policy.spec:
+            raise InvalidOption("an engine takes policies of one spec; build another engine")
+        self.policy = policy
+        self.parts = self.parts._replace(net=policy.net)
         fill_base(self.parts.net, self._features, self.parts.work.rows)
         self.reset()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the engine holds beside its policy and its instance."""
+        parts = self.parts
+        return nbytes_of((parts.graph, parts.state, parts.completion, parts.work))
 
     @property
     def labels(self) -> IntArray:
@@ -181,36 +188,18 @@ class Engine:
             self.greedy(order, labels, scores, start, min(start + SLICE, count))
         return self.labels, order, scores
 
-    def play(
-        self, *, epsilon: float, seed: int, labels: str = "policy", ties: bool = False
-    ) -> episode.Record:
-        """An exploring episode from the start (`mdp.exploration`), with every reward of every step.
-
-        Parameters
-        ----------
-        epsilon: probability of the policy's best action.
-        labels: whose label M1 and M2 take: "policy" (its best for that node) or "random".
-        """
-        self.reset()
-        if self._explorer is None:
-            self._explorer = new_explorer(self.instance.crf)
-        generator = new_generator(seed)
-        start_exploring(self.parts.graph, self._explorer, self.parts.state.labels, generator)
-        count = self.instance.crf.n_nodes
-        record = episode.new_record(count)
-        for start in range(0, count, SLICE):
-            episode.play(
-                *self.parts, self._explorer, generator, float(epsilon), labels == "random", ties,
-                record, start, min(start + SLICE, count),
-            )  # fmt: skip
-        raise_if_failed()
-        return record
-
     def _require_unlabeled(self, node: int) -> None:
         if not 0 <= node < self.instance.crf.n_nodes:
             raise InvalidLabeling(f"node {node} is outside 0 … {self.instance.crf.n_nodes - 1}")
         if self.parts.state.labels[node] >= 0:
             raise InvalidLabeling(f"node {node} is labeled already")
+
+
+def nbytes_of(value: Any) -> int:
+    """Bytes of the arrays in nested tuples."""
+    if isinstance(value, tuple):
+        return sum(nbytes_of(part) for part in value)
+    return int(getattr(value, "nbytes", 0))
 
 
 def label_many(

@@ -15,7 +15,7 @@ import numpy as np
 from policrf.compiled import leaf
 from policrf.mdp.graph import Graph
 from policrf.policy.lanes import add, load, multiply_add, relu, spread, store
-from policrf.policy.net import BIAS, FEATURES, MIX, OWN, ROUNDS, WIDTH, Net
+from policrf.policy.net import BIAS, FEATURES, LAYERS, MIX, OWN, WIDTH, Net
 from policrf.types import Float32Array
 
 ZERO = np.float32(0.0)
@@ -75,10 +75,10 @@ def embed(
     out: Float32Array,
 ) -> None:
     """μ_i^(k+1) into the first P entries of `out`; label −1 = none."""
-    rounds, width = n.sizes[ROUNDS], n.sizes[WIDTH]
+    layers, width = n.sizes[LAYERS], n.sizes[WIDTH]
     base = (k * n_nodes + i) * width
     own = n.sizes[OWN] + (k * own_labels(n) + label) * width
-    incoming = (rounds + k - 1) * n_nodes * width
+    incoming = (layers + k - 1) * n_nodes * width
     first, last = (g.ptr[i], g.ptr[i + 1]) if k > 0 else (0, 0)
     q = 0
     while q + 32 <= width:
@@ -107,7 +107,7 @@ def embed(
 @leaf
 def own_labels(n: Net) -> int:
     """L, from the size of the tensor [K, L, P]."""
-    return int((n.sizes[FEATURES] - n.sizes[OWN]) // (n.sizes[ROUNDS] * n.sizes[WIDTH]))
+    return int((n.sizes[FEATURES] - n.sizes[OWN]) // (n.sizes[LAYERS] * n.sizes[WIDTH]))
 
 
 @leaf
@@ -115,21 +115,21 @@ def send(
     n: Net, g: Graph, rows: Float32Array, n_nodes: int, k: int, i: int, label: int,
     scratch: Float32Array,
 ) -> None:  # fmt: skip
-    """The message of node i after round k + 1."""
+    """The message of node i after layer k + 1."""
     width = n.sizes[WIDTH]
     embed(n, g, rows, n_nodes, k, i, label, scratch)
     matrix = n.sizes[MIX] + k * width * width
-    to = ((n.sizes[ROUNDS] + k) * n_nodes + i) * width
+    to = ((n.sizes[LAYERS] + k) * n_nodes + i) * width
     dense(n.numbers, matrix, width, scratch, width, rows, to)
 
 
 @leaf
 def fill_base(n: Net, features: Float32Array, rows: Float32Array) -> None:
     """θ3 b_i (+ bias) of every node and layer; `features` is [N, F]."""
-    rounds, width = n.sizes[ROUNDS], n.sizes[WIDTH]
+    layers, width = n.sizes[LAYERS], n.sizes[WIDTH]
     n_nodes, size = features.shape
     for i in range(n_nodes):
-        for k in range(rounds):
+        for k in range(layers):
             to = (k * n_nodes + i) * width
             start = n.sizes[FEATURES] + k * size * width
             dense(n.numbers, start, width, features[i], size, rows, to)

@@ -11,20 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.policy.lanes import padded
-from policrf.policy.network import COSTS, INPUTS, KINDS, Spec, Weights
+from policrf.policy.network import COSTS, INPUTS, Spec, Weights
 from policrf.types import Float32Array, IntArray
 
-PAPER, RESIDUAL = KINDS.index("paper"), KINDS.index("residual")
 PARTIAL, COMPLETED, RELAXED, EXPECTED = range(len(COSTS))
 
 # Entries of Net.sizes: what the policy is, then where each tensor starts in Net.numbers.
-KIND, COST_MODE, SQUASH = 0, 1, 2
-ROUNDS, WIDTH, COLUMNS, HIDDEN = 3, 4, 5, 6  # K; p, L and hidden units rounded up to whole lanes
+SEES_COSTS, COST_MODE, SQUASH = 0, 1, 2
+LAYERS, WIDTH, COLUMNS, HIDDEN = 3, 4, 5, 6  # K; p, L and hidden units rounded up to whole lanes
 OWN = 7  # [K, L, P]; θ1 + θ2 of the label: what a labeled node adds to its own row
 FEATURES = 8  # [K, F, P]; θ3
 BIAS = 9  # [K, P]
 MIX = 10  # [K − 1, P, P]; θ4
-OUT = 11  # [P, Q + H]; θ5 and, of the residual kind (H = 0 for the paper's), B beside it
+OUT = 11  # [P, Q + H]; θ5 and, of a kind that sees costs (else H = 0), B beside it
 HEAD_INPUTS = 12  # [D, H]; A
 HEAD_BIAS = 13  # [H]; c
 HEAD_OUT = 14  # [H]; v
@@ -39,33 +38,32 @@ class Net(NamedTuple):
 
 
 def build_net(spec: Spec, weights: Weights) -> Net:
-    """Lay out the tensors of a policy."""
-    rounds, width, columns = spec.rounds, padded(spec.width), padded(spec.n_labels)
-    residual = spec.kind == "residual"
-    hidden = padded(spec.head_width) if residual else 0
+    """Lay out the tensors of a policy; those that its kind does not have are zero."""
+    layers, width, columns = spec.layers, padded(spec.width), padded(spec.n_labels)
+    hidden = padded(spec.head_width) if spec.sees_costs else 0
     out = np.zeros((width, columns + hidden), np.float32)
     out[: spec.width, : spec.n_labels] = weights["theta5"].T
-    if residual:
+    if spec.sees_costs:
         out[: spec.width, columns : columns + spec.head_width] = weights["head_embedding"].T
     own = weights["theta1"][:, :, None] + weights["theta2"]
-    none = np.zeros((1, 1), np.float32)
+    none, nothing = np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
     tensors = [
-        _in_corner(own.transpose(0, 2, 1), rounds, spec.n_labels, width),
-        _in_corner(weights["theta3"].transpose(0, 2, 1), rounds, spec.n_features, width),
-        _in_corner(weights["bias"] if residual else none, rounds, width),
-        _in_corner(weights["theta4"].transpose(0, 2, 1), rounds - 1, width, width),
+        _in_corner(own.transpose(0, 2, 1), layers, spec.n_labels, width),
+        _in_corner(weights["theta3"].transpose(0, 2, 1), layers, spec.n_features, width),
+        _in_corner(weights.get("bias", none), layers, width),
+        _in_corner(weights["theta4"].transpose(0, 2, 1), layers - 1, width, width),
         out.reshape(-1),
-        _in_corner(weights["head_inputs"].T if residual else none[:, :0], len(INPUTS), hidden),
-        _in_corner(weights["head_bias"] if residual else none[0, :0], hidden),
-        _in_corner(weights["head_out"] if residual else none[0, :0], hidden),
-        _in_corner(weights["scale"] if residual else none[0], 1),
+        _in_corner(weights.get("head_inputs", none).T, len(INPUTS), hidden),
+        _in_corner(weights.get("head_bias", nothing), hidden),
+        _in_corner(weights.get("head_out", nothing), hidden),
+        _in_corner(weights.get("scale", nothing), 1),
     ]
     starts = np.cumsum([0, *(len(tensor) for tensor in tensors)])[:-1]
     what = [
-        KINDS.index(spec.kind),
+        spec.sees_costs,
         COSTS.index(spec.costs),
         spec.squash,
-        rounds,
+        layers,
         width,
         columns,
         hidden,

@@ -2,7 +2,7 @@
 
 Two kinds, both scoring every label of every unlabeled node:
 
-paper     the paper's graph embedding network, exactly: θ1 … θ5, K rounds, μ^(0) = 0, ReLU.
+paper     the paper's graph embedding network, exactly: θ1 … θ5, K layers, μ^(0) = 0, ReLU.
 residual  a learned correction of the current conditional costs c_i(l). With the margin
           m_i(l) = min_{k ≠ l} c_i(k) − c_i(l), what label l has over the best of the others,
 
@@ -13,19 +13,22 @@ residual  a learned correction of the current conditional costs c_i(l). With the
           node i: φ(m), whether it is the default label, and how far the cliques that want it are
           filled (`INPUTS`). μ is the paper's embedding with a bias in every layer. φ(m) is
           m / (1 + |m|) with `squash`, else m.
+
+`KINDS` says what a kind is: its tensors, how they start, and whether it sees the energy. Everybody
+else asks `Spec.sees_costs` or looks whether a tensor is there (docs/_extending_network.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
+from policrf.types import Float32Array
 
-KINDS = ("paper", "residual")
 COSTS = ("partial", "completed", "relaxed", "expected")
 INPUTS = (
     "margin",
@@ -41,47 +44,56 @@ N_INPUTS = len(INPUTS)
 MARGIN_INPUT, DEFAULT_INPUT = INPUTS.index("margin"), INPUTS.index("default")
 AGREE_INPUT, SUPPORT_INPUT = INPUTS.index("agree"), INPUTS.index("support")
 
-Weights = dict[str, NDArray[np.float32]]
+Weights = dict[str, Float32Array]
+Shapes = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Spec:
+class Network:
+    """Sizes of the network, and which costs the residual kind corrects."""
+
+    layers: int = 3
+    """K, layers of message passing."""
+    width: int = 32
+    """p, size of a node's embedding."""
+    head_width: int = 16
+    """Hidden units of the residual kind's correction."""
+    costs: str = "expected"
+    """Costs that the residual kind corrects: partial, completed, relaxed or expected."""
+    foresight: int = 10
+    """Sweeps of mean field by which expected costs foresee unlabeled nodes; 0: their unaries."""
+    quota_limit: float = 1.0
+    """Expected costs leave out quotas of more than this many times their penalty; 0: none."""
+
+    def __post_init__(self) -> None:
+        if self.costs not in COSTS:
+            raise InvalidOption(f"costs is {self.costs!r}; it must be one of {', '.join(COSTS)}")
+        for name in ("layers", "width", "head_width"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf:
+            raise InvalidOption("foresight and quota_limit must be 0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec(Network):
     """Kind, sizes and names of a policy; with the weights, all that is needed to use it."""
 
     n_labels: int
     n_features: int
     kind: str = "residual"
     """"paper" or "residual"."""
-    rounds: int = 3
-    """K, rounds of message passing."""
-    width: int = 32
-    """p, size of a node's embedding."""
-    head_width: int = 16
-    """Hidden units of the residual kind's correction."""
-    costs: str = "expected"
-    """Conditional costs of the residual kind (`policy.conditional`): given the nodes labeled so far
-    ("partial"), those and the default labels of the others ("completed"), these with quotas as
-    hinges ("relaxed"), or with neighbours not labeled yet as foreseen ("expected")."""
-    foresight: int = 10
-    """Sweeps of mean field behind what expected costs take unlabeled nodes to become; 0: their
-    unaries alone."""
-    quota_limit: float = 1.0
-    """Expected costs leave out quotas whose cheapest members cost more than so many times the
-    penalty; 0: none."""
     squash: bool = True
     """Whether the residual kind's margins are squashed to (−1, 1)."""
     label_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value, known in (("kind", self.kind, KINDS), ("costs", self.costs, COSTS)):
-            if value not in known:
-                raise InvalidOption(f"{name} is {value!r}; it must be one of {', '.join(known)}")
-        for name in ("n_labels", "n_features", "rounds", "width", "head_width"):
+        super().__post_init__()
+        check_kind(self.kind)
+        for name in ("n_labels", "n_features"):
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf:
-            raise InvalidOption("foresight and quota_limit must be 0 or more")
         for names, size, what in (
             (self.label_names, self.n_labels, "label_names"),
             (self.feature_names, self.n_features, "feature_names"),
@@ -89,39 +101,29 @@ class Spec:
             if names and len(names) != size:
                 raise InvalidOption(f"{what} has {len(names)} names for {size} columns")
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The tensors of this policy. θ4 of the first round would multiply 0: there is none."""
-        rounds, width, labels, features = self.rounds, self.width, self.n_labels, self.n_features
-        shapes: dict[str, tuple[int, ...]] = {
-            "theta1": (rounds, width),
-            "theta2": (rounds, width, labels),
-            "theta3": (rounds, width, features),
-            "theta4": (rounds - 1, width, width),
-            "theta5": (labels, width),
-        }
-        if self.kind == "residual":
-            hidden = self.head_width
-            shapes |= {
-                "bias": (rounds, width),
-                "scale": (1,),
-                "head_inputs": (hidden, len(INPUTS)),
-                "head_embedding": (hidden, width),
-                "head_bias": (hidden,),
-                "head_out": (hidden,),
-            }
-        return shapes
+    @property
+    def sees_costs(self) -> bool:
+        """Whether the network looks at conditional costs (margins and `INPUTS`)."""
+        return KINDS[self.kind].sees_costs
+
+    @property
+    def network(self) -> Network:
+        """The sizes alone, as learning takes them."""
+        return Network(**{name: getattr(self, name) for name in Network.__dataclass_fields__})
+
+    def shapes(self) -> Shapes:
+        """The tensors of this policy."""
+        return _embedding_shapes(self) | KINDS[self.kind].tensors(self)
 
     def initial_weights(self, seed: int = 0) -> Weights:
-        """Random weights of variance 1 / inputs; the residual kind's correction starts at zero."""
+        """Random weights of variance 1 / inputs, but for those that the kind starts elsewhere."""
         generator = np.random.default_rng(seed)
         weights = {}
         for name, shape in self.shapes().items():
             inputs = 1 if name in ("theta1", "theta2") else shape[-1]
             weights[name] = (generator.normal(size=shape) / np.sqrt(inputs)).astype(np.float32)
-        if self.kind == "residual":
-            for name in ("theta5", "bias", "head_bias", "head_out"):
-                weights[name][...] = 0.0
-            weights["scale"][...] = 1.0
+        for name, value in KINDS[self.kind].start.items():
+            weights[name][...] = value
         return weights
 
     def checked(self, weights: dict[str, Any]) -> Weights:
@@ -149,6 +151,61 @@ class Spec:
         """What `as_dict` wrote."""
         # Policies from before these two fields look at the unaries and pursue every quota.
         values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0} | fields
+        if "rounds" in values:  # what `layers` was called in older files
+            values["layers"] = values.pop("rounds")
         for name in ("label_names", "feature_names"):
             values[name] = tuple(fields.get(name, ()))
         return Spec(**values)
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a name that is no kind of network."""
+    if kind not in KINDS:
+        raise InvalidOption(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+
+
+def _embedding_shapes(spec: Spec) -> Shapes:
+    """The tensors of every kind. θ4 of the first layer would multiply 0: there is none."""
+    layers, width = spec.layers, spec.width
+    return {
+        "theta1": (layers, width),
+        "theta2": (layers, width, spec.n_labels),
+        "theta3": (layers, width, spec.n_features),
+        "theta4": (layers - 1, width, width),
+        "theta5": (spec.n_labels, width),
+    }
+
+
+def _residual_shapes(spec: Spec) -> Shapes:
+    layers, width, hidden = spec.layers, spec.width, spec.head_width
+    return {
+        "bias": (layers, width),
+        "scale": (1,),
+        "head_inputs": (hidden, len(INPUTS)),
+        "head_embedding": (hidden, width),
+        "head_bias": (hidden,),
+        "head_out": (hidden,),
+    }
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tells one kind of network from another."""
+
+    sees_costs: bool
+    """Whether it looks at conditional costs: margins and `INPUTS` of every label."""
+    tensors: Callable[[Spec], Shapes]
+    """Its tensors, beside those of the embedding."""
+    start: dict[str, float]
+    """Tensors that do not start at random, and the value they start at."""
+
+
+# The order is that of the numbers in `net.py`.
+KINDS = {
+    "paper": Kind(sees_costs=False, tensors=lambda spec: {}, start={}),
+    "residual": Kind(
+        sees_costs=True,
+        tensors=_residual_shapes,
+        start={"theta5": 0.0, "bias": 0.0, "head_bias": 0.0, "head_out": 0.0, "scale": 1.0},
+    ),
+}

@@ -148,7 +148,7 @@ class Policy:
         size = sum(array.size for array in self.weights.values())
         return (
             f"Policy({self.name}: {spec.kind}, {spec.n_labels} labels, {spec.n_features} features, "
-            f"K = {spec.rounds}, p = {spec.width}, {size} weights)"
+            f"K = {spec.layers}, p = {spec.width}, {size} weights)"
         )
 
 

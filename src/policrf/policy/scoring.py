@@ -21,11 +21,10 @@ from policrf.policy.net import (
     HEAD_INPUTS,
     HEAD_OUT,
     HIDDEN,
-    KIND,
+    LAYERS,
     OUT,
-    PAPER,
-    ROUNDS,
     SCALE,
+    SEES_COSTS,
     SQUASH,
     WIDTH,
     Net,
@@ -127,7 +126,7 @@ def logits(
 ) -> None:
     """μ_i, θ5 μ_i and, of the residual kind, B μ_i into scratch[: P + Q + H]."""
     width = n.sizes[WIDTH]
-    embed(n, g, rows, n_nodes, n.sizes[ROUNDS] - 1, i, label, scratch)
+    embed(n, g, rows, n_nodes, n.sizes[LAYERS] - 1, i, label, scratch)
     columns = n.sizes[COLUMNS] + n.sizes[HIDDEN]
     dense(n.numbers, n.sizes[OUT], columns, scratch, width, scratch, width)
 
@@ -137,11 +136,11 @@ def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i:
     """Scores of the unlabeled node i into `w.costs[2]`, −inf where not allowed; its best label."""
     width, scores = n.sizes[WIDTH], w.costs[2]
     logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
-    if n.sizes[KIND] == PAPER:
+    if n.sizes[SEES_COSTS]:
+        residual_scores(n, a, s, z, w, i)
+    else:
         for label in range(len(scores)):
             scores[label] = w.scratch[width + label]
-    else:
-        residual_scores(n, a, s, z, w, i)
     if w.restricted[i]:
         for label in range(len(scores)):
             if np.isinf(a.unary[i, label]):
@@ -153,7 +152,7 @@ def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i:
 def score_all(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> None:
     """Every message and score from scratch; the tournament's matches are left to `rebuild`."""
     n_nodes = len(w.best)
-    for k in range(n.sizes[ROUNDS] - 1):
+    for k in range(n.sizes[LAYERS] - 1):
         for i in range(n_nodes):
             send(n, g, w.rows, n_nodes, k, i, s.labels[i], w.scratch)
     for i in range(n_nodes):

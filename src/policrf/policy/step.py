@@ -23,11 +23,9 @@ from policrf.policy.layers import copy_row, send
 from policrf.policy.net import (
     COST_MODE,
     EXPECTED,
-    KIND,
-    PAPER,
+    LAYERS,
     PARTIAL,
-    RESIDUAL,
-    ROUNDS,
+    SEES_COSTS,
     WIDTH,
     Net,
 )
@@ -111,11 +109,11 @@ def record(
     width: int, i: int, count: int, energy: float,
 ) -> None:  # fmt: skip
     """Note the step on node i and keep what it is about to overwrite, if it fits."""
-    n_nodes, rounds = len(best), len(r.levels)
+    n_nodes, layers = len(best), len(r.levels)
     step = j.used[STEPS]
     j.used[STEPS] += 1
     needed = 0
-    for k in range(rounds - 1):
+    for k in range(layers - 1):
         needed += r.levels[k]
     fits = j.used[ROWS] + needed <= len(j.row_at) and j.used[LEAVES] + count <= len(j.score)
     j.energies[step] = energy
@@ -123,9 +121,9 @@ def record(
     j.steps[step, FIRST_ROW], j.steps[step, FIRST_LEAF] = j.used[ROWS], j.used[LEAVES]
     if not fits:
         return
-    for k in range(rounds - 1):
+    for k in range(layers - 1):
         for m in range(r.levels[k]):
-            at = ((rounds + k) * n_nodes + r.touched[m]) * width
+            at = ((layers + k) * n_nodes + r.touched[m]) * width
             j.row_at[j.used[ROWS]] = at
             copy_row(rows, at, j.rows, j.used[ROWS] * width, width)
             j.used[ROWS] += 1
@@ -142,15 +140,15 @@ def recompute(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, cou
     """Messages by layers, then the scores of the touched nodes that are unlabeled."""
     n_nodes, n_labels, width = len(w.best), w.costs.shape[1], n.sizes[WIDTH]
     touched = w.reach.touched
-    paper = n.sizes[KIND] == PAPER
-    for k in range(n.sizes[ROUNDS] - 1):
+    blind = n.sizes[SEES_COSTS] == 0
+    for k in range(n.sizes[LAYERS] - 1):
         for t in range(w.reach.levels[k]):
             send(n, g, w.rows, n_nodes, k, touched[t], s.labels[touched[t]], w.scratch)
     for t in range(count):
         node = touched[t]
         if s.labels[node] >= 0:
             continue
-        if paper and not w.restricted[node]:  # the same as score_node, without passing the energy
+        if blind and not w.restricted[node]:  # the same as score_node, without passing the energy
             logits(n, g, w.rows, n_nodes, node, s.labels[node], w.scratch)
             best = highest(w.scratch, width, n_labels)
             score = float(w.scratch[width + best])
@@ -171,7 +169,7 @@ def step(
     depend on the potentials.
     """
     recording = w.journal.used[RECORDING] != 0
-    residual = n.sizes[KIND] == RESIDUAL
+    residual = n.sizes[SEES_COSTS] != 0
     before, added = s.total[0], 0.0
     if residual or w.journal.used[TRACKING]:
         added = assign(a, s, i, label)
@@ -200,7 +198,7 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     count = 0
     if not kept:
         count = reach_network(g, w.reach, i)
-        if n.sizes[KIND] == RESIDUAL:
+        if n.sizes[SEES_COSTS]:
             count = reach_energy(a, n.sizes[COST_MODE], s, z, w, i, count)
     w.stale[i] = True
     unassign(a, s, i)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from policrf.crf.model import CRF
 from policrf.mdp.tournament import Tournament, new_tournament
-from policrf.policy.net import COLUMNS, HIDDEN, KIND, RESIDUAL, ROUNDS, WIDTH, Net
+from policrf.policy.net import COLUMNS, HIDDEN, LAYERS, SEES_COSTS, WIDTH, Net
 from policrf.policy.network import N_INPUTS
 from policrf.types import Float32Array, FloatArray, IntArray
 
@@ -42,7 +42,7 @@ class Journal(NamedTuple):
 
 
 class Work(NamedTuple):
-    """N nodes, K rounds, P padded width, Q padded labels, H padded hidden units. Mutable."""
+    """N nodes, K layers, P padded width, Q padded labels, H padded hidden units. Mutable."""
 
     rows: Float32Array  # [2 K − 1, N, P], flat: θ3 b_i (+ bias) of K layers, then θ4 μ_i of K − 1
     scratch: Float32Array  # [P + Q + H + Q]: embedding, logits, hidden units, margins of one node
@@ -60,15 +60,15 @@ class Work(NamedTuple):
 
 def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
     """Room for one instance; `journal_rows` messages are kept to undo without recomputing."""
-    rounds, width, columns, hidden = (int(net.sizes[k]) for k in (ROUNDS, WIDTH, COLUMNS, HIDDEN))
+    layers, width, columns, hidden = (int(net.sizes[k]) for k in (LAYERS, WIDTH, COLUMNS, HIDDEN))
     n_nodes, n_labels = crf.unary.shape
     leaves = 4 * journal_rows
     steps = n_nodes if journal_rows else 0
     return Work(
-        np.empty((2 * rounds - 1) * n_nodes * width, np.float32),
+        np.empty((2 * layers - 1) * n_nodes * width, np.float32),
         np.zeros(width + columns + hidden + columns, np.float32),
         np.zeros((3, n_labels)),
-        np.zeros((n_nodes if net.sizes[KIND] == RESIDUAL else 0, n_labels)),
+        np.zeros((n_nodes if net.sizes[SEES_COSTS] else 0, n_labels)),
         np.ones(n_nodes, np.bool_),
         np.zeros(n_nodes, np.int64),
         new_tournament(n_nodes),
@@ -77,7 +77,7 @@ def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
         np.asarray(~np.isfinite(crf.unary).all(axis=1), np.bool_),
         Reach(
             np.zeros(n_nodes + 1, np.int64),
-            np.zeros(rounds, np.int64),
+            np.zeros(layers, np.int64),
             np.zeros(n_nodes + 1, np.int64),
         ),
         Journal(

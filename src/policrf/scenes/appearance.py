@@ -41,8 +41,13 @@ class Appearance:
     ) -> FloatArray:
         """Colours `[n, 3]` under light and texture.
 
-        base: `[n, 3]`, the plain colours there.
-        window: what a point stands for: texture finer than that is averaged away.
+        Parameters
+        ----------
+        base: the plain colours there, `[n, 3]`.
+        points: `[n, 2]`.
+        region: the region of every point, `[n]`.
+        amplitude: of the texture.
+        window: the width that a point stands for; finer texture is averaged away.
         """
         texture = np.zeros(len(points))
         for number, field in enumerate(self.textures):

@@ -40,6 +40,11 @@ class Description:
     ) -> FloatArray:
         """The net's distribution `[n, L]` over areas of the given side around points `[n, 2]`.
 
+        Parameters
+        ----------
+        points: `[n, 2]`.
+        side: of the areas.
+        rng: draws the noise from area to area.
         stray: probability that an area's competing label is a random one.
         """
         shift = self.errors.shift(points)
@@ -58,8 +63,9 @@ def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:
     foreground_error = SmoothField.draw(streams[2], 0.06)
     appearance = draw_appearance(streams[3], recipe, layout)
     return Description(
-        recipe, seed, n_labels, layout, errors, detections, foreground_error, appearance
-    )
+        recipe=recipe, seed=seed, n_labels=n_labels, layout=layout, errors=errors,
+        detections=detections, foreground_error=foreground_error, appearance=appearance,
+    )  # fmt: skip
 
 
 def sampled(points: FloatArray, side: float) -> FloatArray:

@@ -32,12 +32,12 @@ class Blob:
     def draw(rng: np.random.Generator, centre: FloatArray, radius: float) -> Blob:
         """A random shape of the given place and size."""
         return Blob(
-            centre,
-            radius,
-            float(rng.uniform(1.0, 1.35)),
-            float(rng.uniform(0.0, np.pi)),
-            rng.uniform(0.0, 0.5, len(_HARMONICS)) / _HARMONICS,
-            rng.uniform(0.0, 2 * np.pi, len(_HARMONICS)),
+            centre=centre,
+            radius=radius,
+            stretch=float(rng.uniform(1.0, 1.35)),
+            angle=float(rng.uniform(0.0, np.pi)),
+            amplitudes=rng.uniform(0.0, 0.5, len(_HARMONICS)) / _HARMONICS,
+            phases=rng.uniform(0.0, 2 * np.pi, len(_HARMONICS)),
         )
 
     def level(self, points: FloatArray) -> FloatArray:

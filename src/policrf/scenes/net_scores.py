@@ -12,7 +12,7 @@ with h a smooth field, so that wrong labels win in patches, timidly at their bor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -68,9 +68,15 @@ def draw_errors(
     sites = rng.uniform(0.0, 1.0, (14, 2))
     labels = _site_labels(rng, layout, n_labels, len(sites))
     accuracy = float(np.clip(rng.normal(recipe.accuracy, recipe.accuracy_spread), 0.0, 1.0))
-    errors = NetErrors(field, 0.0, shift_x, shift_y, sites, labels)
-    threshold = _threshold(errors, recipe, layout, accuracy)
-    return NetErrors(field, threshold, shift_x, shift_y, sites, labels)
+    errors = NetErrors(
+        field=field,
+        threshold=0.0,
+        shift_x=shift_x,
+        shift_y=shift_y,
+        sites=sites,
+        site_labels=labels,
+    )
+    return replace(errors, threshold=_threshold(errors, recipe, layout, accuracy))
 
 
 def _site_labels(rng: np.random.Generator, layout: Layout, n_labels: int, count: int) -> IntArray:
@@ -119,7 +125,14 @@ def probabilities(
 ) -> FloatArray:
     """The net's distribution over labels at every point, `[n, L]`.
 
+    Parameters
+    ----------
+    points: `[n, 2]`.
     shift: the net's displacement of the points, `[n, 2]`.
+    errors: of the net on this scene.
+    recipe: of the scene.
+    rng: draws the noise.
+    stray: probability that the competing label is a random one.
     seen_shares: `[n, L]`, how much of what the point stands for the net sees as each label.
     """
     n_points, n_labels = seen_shares.shape

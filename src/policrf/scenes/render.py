@@ -17,10 +17,10 @@ from policrf.errors import InvalidOption
 from policrf.scenes.description import Description, describe
 from policrf.scenes.options import checked_integer, checked_size
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
-from policrf.types import BoolArray, FloatArray, IntArray
+from policrf.types import VOID, BoolArray, FloatArray, IntArray, LabelMap
 
-VOID = 255
-"""The label of pixels without truth."""
+MOST_LABELS = 255
+"""Masks are written with 8 bits a pixel, of which 255 is void."""
 _STRIDE = 8
 """Pixels a side of a cell of the net's output grid."""
 _MOST_PIXELS = 2_000_000
@@ -51,8 +51,8 @@ class RenderedScene:
     scores: NDArray[np.float32]
     """`[H, W, L]`: the net's distribution at every pixel."""
     detections: Detections
-    truth: IntArray
-    """`[H, W]`; 255 where there is none."""
+    truth: LabelMap
+    """`[H, W]`; −1 where there is none."""
     recipe: SceneRecipe
     seed: int
 
@@ -71,8 +71,10 @@ def render_scene(
     ----------
     size: (height, width) in pixels, or a number of nodes: the image then has about 100 pixels a
         node, and at most 2,000,000 in all.
-    preset, seed, recipe: as in `make_scene`, which discretises the same scene on a graph.
-    n_labels: L, from 2 to 255 (255 marks void pixels).
+    preset: as in `make_scene`, which puts the same scene on a graph.
+    seed: as in `make_scene`.
+    recipe: as in `make_scene`.
+    n_labels: L, from 2 to 255.
 
     >>> scene = render_scene((60, 80), "B", seed=3)
     >>> scene.image.shape, scene.scores.shape, scene.truth.shape
@@ -81,20 +83,22 @@ def render_scene(
     height, width = _checked_shape(size)
     chosen = chosen_recipe(preset, recipe)
     labels = checked_integer("n_labels", n_labels, 2)
-    if labels > VOID:
-        raise InvalidOption(f"n_labels must be at most {VOID} in a rendered scene, not {labels}")
+    if labels > MOST_LABELS:
+        raise InvalidOption(
+            f"n_labels must be at most {MOST_LABELS} in a rendered scene, not {labels}"
+        )
     scene = describe(chosen, checked_integer("seed", seed, 0), labels)
     rng = np.random.default_rng([scene.seed, height, width])
 
     points = _grid(height, width)
     region, void = scene.layout.paint(points)
     return RenderedScene(
-        _image(scene, points, region, (height, width), rng),
-        _scores(scene, height, width, rng),
-        _detections(scene, height, width),
-        _truth(scene, region, void).reshape(height, width),
-        chosen,
-        scene.seed,
+        image=_image(scene, points, region, (height, width), rng),
+        scores=_scores(scene, height, width, rng),
+        detections=_detections(scene, height, width),
+        truth=_truth(scene, region, void).reshape(height, width),
+        recipe=chosen,
+        seed=scene.seed,
     )
 
 
@@ -121,8 +125,8 @@ def _grid(height: int, width: int) -> FloatArray:
     return np.stack([x.ravel(), y.ravel()], axis=1)
 
 
-def _truth(scene: Description, region: IntArray, void: BoolArray) -> IntArray:
-    truth = scene.layout.region_labels[region]
+def _truth(scene: Description, region: IntArray, void: BoolArray) -> LabelMap:
+    truth = scene.layout.region_labels[region].astype(np.int32)
     truth[void] = VOID
     return truth
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from policrf.crf.features import feature_names, paper_features, softmax_over_neighbours
+from policrf.crf.box_overlap import covered_share, inside_larger
+from policrf.crf.features import (
+    FeatureBoxes,
+    feature_names,
+    paper_features,
+    softmax_over_neighbours,
+)
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
-from policrf.errors import InvalidInstance
 from policrf.scenes.description import (
     SAMPLES,
     Description,
@@ -18,7 +25,6 @@ from policrf.scenes.description import (
 )
 from policrf.scenes.options import checked_groups, checked_integer, checked_size
 from policrf.scenes.planar_graph import lattice_points, planar_edges
-from policrf.scenes.scene_boxes import inside_larger, overlap_shares
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
 from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
 
@@ -74,31 +80,28 @@ def make_scene(
         *_potentials(scene, groups, edges[similarity > chosen.gate], cliques, n_nodes),
     )
     return Instance(
-        crf,
-        _features(distribution, scene, cliques),
-        edges,
-        softmax_over_neighbours(edges, similarity / chosen.temperature, n_nodes),
-        truth,
+        crf=crf,
+        features=_features(distribution, scene, cliques),
+        edges=edges,
+        edge_weights=softmax_over_neighbours(edges, similarity / chosen.temperature, n_nodes),
+        truth=truth,
         feature_names=feature_names(scene.n_labels),
-        source={
-            "kind": "synthetic",
-            "preset": chosen.name,
-            "seed": scene.seed,
-            "n_nodes": n_nodes,
-            "n_labels": scene.n_labels,
-            "potentials": "+".join(groups),
-            "recipe": chosen.as_dict(),
-        },
+        source=_source(scene, groups, n_nodes),
         positions=points.astype(np.float32),
     )
 
 
-def scene_positions(instance: Instance) -> FloatArray:
-    """Where the nodes of a scene of `make_scene` lie, `[N, 2]`: x, y in the unit square, y down."""
-    source = instance.source
-    if source.get("kind") != "synthetic" or instance.crf.n_nodes != source.get("n_nodes"):
-        raise InvalidInstance("only the instances that make_scene returns have scene positions")
-    return lattice_points(_node_stream(source["seed"], source["n_nodes"]), source["n_nodes"])
+def _source(scene: Description, groups: tuple[str, ...], n_nodes: int) -> dict[str, Any]:
+    """What it takes to make the scene again."""
+    return {
+        "kind": "synthetic",
+        "preset": scene.recipe.name,
+        "seed": scene.seed,
+        "n_nodes": n_nodes,
+        "n_labels": scene.n_labels,
+        "potentials": "+".join(groups),
+        "recipe": scene.recipe.as_dict(),
+    }
 
 
 def _node_stream(seed: int, n_nodes: int) -> np.random.Generator:
@@ -155,11 +158,13 @@ def _features(
     composition = np.array([distribution[nodes].mean(axis=0) for nodes in cliques])
     return paper_features(
         distribution,
-        cliques,
-        np.array([d.label for d in found], np.int64),
-        np.array([d.confidence for d in found]),
-        composition.reshape(-1, scene.n_labels),
-        overlap_shares(boxes),
+        FeatureBoxes(
+            members=cliques,
+            labels=np.array([d.label for d in found], np.int64),
+            confidences=np.array([d.confidence for d in found]),
+            composition=composition.reshape(-1, scene.n_labels),
+            cover=covered_share(boxes),
+        ),
     )
 
 
@@ -192,7 +197,7 @@ def _potentials(
 
 
 def _with_quota(scene: Description, cliques: list[IntArray]) -> list[int]:
-    """The boxes inside a larger one, but for those whose quota contradicts a more confident box's.
+    """The boxes inside a larger one, except those whose quota contradicts a more confident box's.
 
     Each quota can be met by nodes that no earlier box of another label has: so all can be at once.
     """

@@ -15,11 +15,6 @@ from policrf.scenes.layout import Blob, Layout, SceneObject
 from policrf.scenes.scene_recipe import SceneRecipe
 from policrf.types import BoolArray, FloatArray
 
-INSIDE_SHARE = 0.8
-"""A box is inside a larger one if that covers this much of it."""
-LARGER_BY = 1.5
-"""… and has at least this many times its area."""
-
 
 @dataclass(frozen=True)
 class Detection:
@@ -77,29 +72,24 @@ def _box_of(
     if n_labels > 2 and rng.random() < recipe.wrong_box_label:
         label = int(rng.choice([x for x in range(1, n_labels) if x != thing.label]))
         confidence *= 0.8
-    return Detection(box, label, confidence, thing.blob, region, rng.uniform(0.0, 9.0, 2))
+    return Detection(
+        box=box,
+        label=label,
+        confidence=confidence,
+        blob=thing.blob,
+        shows=region,
+        offset=rng.uniform(0.0, 9.0, 2),
+    )
 
 
 def _false_box(rng: np.random.Generator, n_labels: int) -> Detection:
     blob = Blob.draw(rng, rng.uniform(0.12, 0.88, 2), float(rng.uniform(0.07, 0.18)))
     label = int(rng.integers(1, n_labels))
     return Detection(
-        blob.box(), label, float(rng.uniform(0.3, 0.7)), blob, -1, rng.uniform(0.0, 9.0, 2)
+        box=blob.box(),
+        label=label,
+        confidence=float(rng.uniform(0.3, 0.7)),
+        blob=blob,
+        shows=-1,
+        offset=rng.uniform(0.0, 9.0, 2),
     )
-
-
-def overlap_shares(boxes: FloatArray) -> FloatArray:
-    """`[D, D]`: the share of box a that box b covers."""
-    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
-    common = np.prod(np.clip(high - low, 0.0, None), axis=2)
-    return np.asarray(
-        common / np.maximum(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), 1e-9)[:, None]
-    )
-
-
-def inside_larger(boxes: FloatArray) -> BoolArray:
-    """`[D]`: True for a box inside a larger one, the boxes whose quota HOP2 asks for."""
-    area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    larger = area[None, :] >= LARGER_BY * area[:, None]
-    return np.asarray(((overlap_shares(boxes) >= INSIDE_SHARE) & larger).any(axis=1))

@@ -13,7 +13,8 @@ from policrf.crf.instance import Instance
 from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import complete, new_completion
 from policrf.mdp.exploration import new_explorer, start_exploring
-from policrf.mdp.rewards import reward_column
+from policrf.mdp.rewards import find_reward, load_reward
+from policrf.mdp.step_rewards import new_label_values
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 from policrf.random_numbers import new_generator, uniform
@@ -22,10 +23,22 @@ from policrf.search.select_action import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOT
 from policrf.search.tree import Tree, new_tree, start_tree
 from policrf.search.walk import (
     BEST_ENERGY,
+    BORROW,
+    CANDIDATES,
     CERTAINTY,
+    DEPTH,
+    ENCOURAGED,
     ENGINE_STEPS,
     EXPANDED,
+    EXPLORATION,
+    FOLLOW,
+    GUMBEL_SCALE,
+    LEAF,
+    LOWEST,
+    ROOT,
     SIMULATIONS,
+    STOP_EARLY,
+    TEMPERATURE,
     Walk,
 )
 from policrf.types import FloatArray, IntArray
@@ -76,7 +89,7 @@ class SearchOptions:
     """Whether `sign` rewards a label that shares the lowest energy."""
 
     def __post_init__(self) -> None:
-        reward_column(self.reward)
+        find_reward(self.reward)
         for name, known in (("leaf", LEAVES), ("root", ROOTS)):
             if getattr(self, name) not in known:
                 raise InvalidOption(
@@ -235,39 +248,50 @@ def _new_search(engine: Engine, options: SearchOptions) -> Walk:
     slots = min(everything, replace(options, candidates=candidates).slots)
     # A state of depth k is at most k decisions old, and a simulation adds few.
     new = 1 if options.leaf == LEAVES[ROLLOUT_LEAF] else max(1, depth - 1)
-    n_states = 2 + options.simulations * new * depth
-    root = ROOTS.index(options.root)
-    follow = options.follow and options.leaf == LEAVES[ROLLOUT_LEAF]
-    early = options.stop_early and root != GUMBEL_ROOT and not follow
-    settings = [
-        depth, reward_column(options.reward), LEAVES.index(options.leaf), root, candidates,
-        options.encourage, options.ties, early, follow,
-        options.borrow * (options.leaf != LEAVES[ROLLOUT_LEAF]),
-    ]  # fmt: skip
-    numbers = [
-        options.exploration, options.temperature, options.gumbel_scale, 0.0, np.inf,
-        options.lowest,
-    ]  # fmt: skip
     return Walk(
-        np.array(settings, np.int64),
-        np.array(numbers, np.float64),
-        np.zeros(6, np.int64),
-        new_tree(n_states, slots),
-        new_explorer(crf),
-        new_state(arrays),
-        new_completion(arrays, engine.parts.completion.default),
-        new_generator(0),
-        np.zeros((depth, 2), np.int64),
-        np.zeros(depth + 1, np.int64),
-        np.zeros(depth, np.int64),
-        np.zeros((depth, 2), np.int64),
-        np.zeros((depth, 2), np.int64),
-        np.zeros(2 * len(engine.parts.work.scores.winners) + 2, np.int64),
-        np.zeros(n_labels),
-        np.zeros(slots),
-        np.zeros(slots, np.int64),
-        halving_schedule(min(slots, max(2, candidates)), options.simulations),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
+        settings=_settings(options, depth, candidates),
+        numbers=_numbers(options),
+        counters=np.zeros(6, np.int64),
+        reward=load_reward(options.reward, ties=options.ties),
+        tree=new_tree(2 + options.simulations * new * depth, slots),
+        explorer=new_explorer(crf),
+        state=new_state(arrays),
+        completion=new_completion(arrays, engine.parts.completion.default),
+        generator=new_generator(0),
+        path=np.zeros((depth, 2), np.int64),
+        states=np.zeros(depth + 1, np.int64),
+        edges=np.zeros(depth, np.int64),
+        engine_path=np.zeros((depth, 2), np.int64),
+        state_path=np.zeros((depth, 2), np.int64),
+        frontier=np.zeros(2 * len(engine.parts.work.scores.winners) + 2, np.int64),
+        values=new_label_values(n_labels),
+        noise=np.zeros(slots),
+        before=np.zeros(slots, np.int64),
+        schedule=halving_schedule(min(slots, max(2, candidates)), options.simulations),
+        best_labels=np.zeros(n_nodes, np.int64),
+        plan=np.zeros(n_nodes, np.int64),
+        trial=np.zeros(n_nodes, np.int64),
     )
+
+
+def _settings(options: SearchOptions, depth: int, candidates: int) -> IntArray:
+    """`Walk.settings` of these options."""
+    rollouts = options.leaf == LEAVES[ROLLOUT_LEAF]
+    root = ROOTS.index(options.root)
+    follow = options.follow and rollouts
+    settings = np.zeros(8, np.int64)
+    settings[DEPTH], settings[CANDIDATES] = depth, candidates
+    settings[LEAF], settings[ROOT] = LEAVES.index(options.leaf), root
+    settings[ENCOURAGED], settings[FOLLOW] = options.encourage, follow
+    settings[STOP_EARLY] = options.stop_early and root != GUMBEL_ROOT and not follow
+    settings[BORROW] = 0 if rollouts else options.borrow
+    return settings
+
+
+def _numbers(options: SearchOptions) -> FloatArray:
+    """`Walk.numbers` of these options, before the first search."""
+    numbers = np.zeros(6)
+    numbers[EXPLORATION], numbers[TEMPERATURE] = options.exploration, options.temperature
+    numbers[GUMBEL_SCALE], numbers[LOWEST] = options.gumbel_scale, options.lowest
+    numbers[BEST_ENERGY] = np.inf
+    return numbers

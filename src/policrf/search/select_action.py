@@ -5,8 +5,8 @@
 
 r̃ accumulates, so the first term is a mean; it is 0 for an action not taken yet, and on the scale
 of the tree's own values (0 the lowest, 1 the highest; ½ while all are alike, so that a search that
-has seen no difference follows the prior) unless the reward is ±1 as it is. N(s) counts the visit
-that selects. c = 1 in the paper.
+has seen no difference follows the prior) unless the reward itself is from −1 to 1 (`bounded`). N(s)
+counts the visit that selects. c = 1 in the paper.
 
 With `lowest` = −1 the tree's scale is from −1 to 1, that of ±1 rewards: M1 … M3, which reach 1, are
 then half of what values span instead of all of it, and an action not taken yet is in the middle.
@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner
-from policrf.mdp.rewards import SIGN
 from policrf.random_numbers import Generator, below, uniform
 from policrf.search.tree import HIGH, LOW, Tree, mean_value, scaled
 from policrf.search.walk import (
@@ -30,7 +29,6 @@ from policrf.search.walk import (
     EXPLORATION,
     LEAF,
     LOWEST,
-    REWARD,
     ROOT,
     SIMULATIONS,
     TEMPERATURE,
@@ -54,7 +52,7 @@ def select_puct(q: Walk, state: int) -> int:
     which = below(q.generator, 3) if encouraged else 0
     factor = q.numbers[EXPLORATION] * np.sqrt(t.visits[state])
     lowest, low, width = 0.0, 0.0, 1.0
-    if q.settings[REWARD] != SIGN or q.settings[LEAF] != REWARDS_LEAF:
+    if not q.reward.bounded or q.settings[LEAF] != REWARDS_LEAF:
         low, width = t.bounds[LOW], t.bounds[HIGH] - t.bounds[LOW]
         lowest = q.numbers[LOWEST]
     best, highest = 0, -np.inf

@@ -14,11 +14,12 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, label_costs, unassign
-from policrf.mdp.completion import Completion, completed_change, set_completed
+from policrf.crf.energy import State, assign, unassign
+from policrf.mdp.completion import Completion, set_completed
 from policrf.mdp.exploration import Explorer, note_labeled, note_unlabeled
 from policrf.mdp.graph import Graph
-from policrf.mdp.rewards import DIFFERENCE, SIGN, is_lowest
+from policrf.mdp.rewards import RewardCall
+from policrf.mdp.step_rewards import LabelValues, rewards_of
 from policrf.policy.net import Net
 from policrf.policy.step import step, undo
 from policrf.policy.work import Work
@@ -27,7 +28,7 @@ from policrf.search.tree import LABEL, NODE, Tree
 from policrf.types import FloatArray, IntArray
 
 # Entries of Walk.settings.
-DEPTH, REWARD, LEAF, ROOT, CANDIDATES, ENCOURAGED, TIES, STOP_EARLY, FOLLOW, BORROW = range(10)
+DEPTH, LEAF, ROOT, CANDIDATES, ENCOURAGED, STOP_EARLY, FOLLOW, BORROW = range(8)
 # Entries of Walk.numbers.
 EXPLORATION, TEMPERATURE, GUMBEL_SCALE, CERTAINTY, BEST_ENERGY, LOWEST = 0, 1, 2, 3, 4, 5
 # Entries of Walk.counters.
@@ -37,10 +38,11 @@ SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED, PLAN_AT = 0, 1, 2, 3, 
 class Walk(NamedTuple):
     """D = depth limit, S slots, N nodes, L labels. Mutable."""
 
-    settings: IntArray  # [10]
+    settings: IntArray  # [8]
     numbers: FloatArray  # [6]; CERTAINTY is Σ exp(−S_j) over the nodes unlabeled at the engine,
     # LOWEST what the lowest value counts in PUCB, the highest 1
     counters: IntArray  # [6]; simulations of this decision; how far engine and energy are along
+    reward: RewardCall
     tree: Tree
     explorer: Explorer  # follows the engine
     state: State  # follows the path on its own, for rewards
@@ -52,7 +54,7 @@ class Walk(NamedTuple):
     engine_path: IntArray  # [D, 2]
     state_path: IntArray  # [D, 2]
     frontier: IntArray  # scratch space of `next_best`
-    costs: FloatArray  # [L]; scratch space
+    values: LabelValues  # scratch space
     noise: FloatArray  # [S]; Gumbel noise of the root's actions
     before: IntArray  # [S]; N(a|root) when the decision began
     schedule: IntArray  # [n_sim]; `selection.halving_schedule`
@@ -119,10 +121,5 @@ def move_state(a: Arrays, q: Walk, depth: int) -> None:
 @inner
 def reward_of(a: Arrays, q: Walk, i: int, label: int) -> float:
     """The chosen reward of an action where the energy stands; −inf if it is forbidden there."""
-    reward = q.settings[REWARD]
-    if reward != SIGN and reward != DIFFERENCE:
-        return -completed_change(a, q.state, q.completion, i, label)
-    label_costs(a, q.state, i, q.costs)
-    if reward == DIFFERENCE:
-        return float(-q.costs[label])
-    return 1.0 if is_lowest(q.costs, label, q.settings[TIES] != 0) else -1.0
+    rewards_of(a, q.state, q.completion, i, label, q.reward, q.values)
+    return float(q.values.rewards[label])

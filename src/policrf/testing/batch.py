@@ -55,7 +55,7 @@ def make_batch(
     crf = instance.crf
     given = crf.checked_labels(labels, partial=True)
     graph = build_graph(instance)
-    shown = crf.n_labels if spec.kind == "residual" else 0
+    shown = crf.n_labels if spec.sees_costs else 0
     margin = np.zeros((crf.n_nodes, shown))
     inputs = np.zeros((crf.n_nodes, shown, len(INPUTS)), np.float32)
     if shown:

@@ -20,6 +20,19 @@ def check_potential(
     a node, and an unlabel followed by a label must all agree. Raises AssertionError with the
     labeling.
 
+    Parameters
+    ----------
+    group
+        The group to check.
+    n_nodes
+        Number of nodes of the CRF that it is put into; its cliques name no others.
+    n_labels
+        Number of labels of every node.
+    trials
+        Number of random labelings.
+    seed
+        Seed of the labelings and of the unaries.
+
     >>> import policrf as pc
     >>> many = pc.Custom([[0, 1, 2]], lambda labels, _: float(len(set(labels.tolist()))))
     >>> check_potential(many, n_nodes=4, n_labels=3)

@@ -3,7 +3,7 @@
     μ_i^(k+1) = ReLU(θ1^(k) h_i + θ2^(k) ỹ_i + θ3^(k) b_i + θ4^(k) Σ_j w(i, j) μ_j^(k)),   μ^(0) = 0
     π_i = θ5 μ_i^(K)                                                   (section "Policy Function")
 
-and the residual kind's correction of the margins (`spec.py`). The parameters have the names and
+and the residual kind's correction of the margins (`policy.network`). Parameters have the names and
 shapes of the policy's tensors, so a module and a `Policy` turn into each other. Graphs of different
 sizes share a batch as one edge list (`batch.py`): no padding, and a batch gives what its graphs
 give one by one.
@@ -73,11 +73,11 @@ class PolicyNetwork(nn.Module):
         labels = torch.from_numpy(batch.labels)
         labeled = (labels >= 0).to(features.dtype)[:, None]
         embedding = features.new_zeros(())
-        for k in range(self.spec.rounds):
+        for k in range(self.spec.layers):
             # Rows of [θ1 + θ2 ỹ] for labeled nodes, nothing for the others.
             own = (self.theta1[k] + self.theta2[k].T)[labels.clamp(min=0)]
             total = own * labeled + features @ self.theta3[k].T
-            if self.spec.kind == "residual":
+            if "bias" in self.spec.shapes():
                 total = total + self.bias[k]
             if k > 0:
                 message = embedding @ self.theta4[k - 1].T
@@ -89,7 +89,7 @@ class PolicyNetwork(nn.Module):
         """π `[n, L]`; only entries of `batch.allowed` are actions."""
         embedding = self.embed(batch)
         scores = embedding @ self.theta5.T
-        if self.spec.kind == "residual":
+        if self.spec.sees_costs:
             margins, inputs = self._tensor(batch.margins), self._tensor(batch.inputs)
             base = margins / (1 + margins.abs()) if self.spec.squash else margins
             hidden = inputs @ self.head_inputs.T + (

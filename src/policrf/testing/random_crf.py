@@ -40,11 +40,22 @@ def random_crf(
 
     Parameters
     ----------
-    groups: which of "potts", "hop1", "hop2", "tables", "custom" to put in.
-    forbidden: the share of labels, and of table entries, that are forbidden (+inf).
-    ragged: nodes with different numbers of labels.
-    scale: multiplies every energy.
-    tree: Potts edges form a tree.
+    seed
+        The same seed gives the same CRF.
+    n_nodes
+        N.
+    n_labels
+        L, the largest number of labels of a node.
+    groups
+        Which of "potts", "hop1", "hop2", "tables", "custom" to put in.
+    forbidden
+        The share of labels, and of table entries, that are forbidden (+inf).
+    ragged
+        Whether nodes have different numbers of labels.
+    scale
+        Multiplies every energy.
+    tree
+        Whether Potts edges form a tree.
     """
     rng = np.random.default_rng(seed)
     cards = rng.integers(1, n_labels + 1, n_nodes) if ragged else np.full(n_nodes, n_labels)

@@ -1,5 +1,13 @@
-"""Image -> instance and back. Each foreign library is touched in exactly one file.
+"""Image -> instance and back.
 
-images (Pillow) · opencv (resizing, GrabCut, Darknet) · superpixels (scikit-image) · tflite · onnx ·
-figures (matplotlib); everything else is numpy and scipy.
+An image goes through `pipeline` (superpixels, net, detector, foregrounds) into a `record` of raw
+quantities; `build` applies an energy's weights to it; `segment` does all of it for one photo.
+
+    nets/           files of segmentation nets and detectors, hypercolumns, precomputed detections
+    superpixels/    SLIC, which superpixels touch, labels back onto pixels
+    calibration/    choosing the weights on prepared training data
+
+Each foreign library is touched in one file: Pillow in images, OpenCV in opencv, scikit-image in
+superpixels/slic, TFLite and ONNX in nets/tflite and nets/onnx; matplotlib in plots/figures.
+Everything else is numpy and scipy.
 """

@@ -8,14 +8,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.box_overlap import covered_share, inside_larger
 from policrf.types import Float32Array, IntArray, Pixels
 from policrf.vision.classes import NO_LABEL
 from policrf.vision.opencv import grabcut, resize, suppress
 from policrf.vision.superpixels.slic import Segments
 
 SupportRule = Literal["inside", "rider", "none"]
-INSIDE_SHARE = 0.8  # a box is inside a larger one if that covers this much of it …
-LARGER_BY = 1.5  # … and has at least this many times its area
 RIDER_SHARE = 0.1  # a pedestrian rides a bicycle whose box covers this much of theirs
 PLAIN, RIDDEN = 0, 1  # roles: an object with a label; something that is ridden (MOTS: a bicycle)
 
@@ -78,7 +77,13 @@ def foreground(
 ) -> tuple[tuple[int, int], NDArray[np.bool_]]:
     """The foreground of one box: the (top, left) of a patch, and its mask.
 
-    GrabCut sees the box and a margin of half its size on each side, shrunk by `scale`.
+    Parameters
+    ----------
+    image: `[H, W, 3]`.
+    box: left, top, right, bottom in pixels.
+    scale: GrabCut sees everything shrunk by this.
+    iterations: of GrabCut.
+    margin: GrabCut also sees this share of the box's size on each side.
     """
     height, width = image.shape[:2]
     left, top, right, bottom = (float(side) for side in box)
@@ -109,7 +114,16 @@ def box_nodes(
     scale: float = 0.4,
     iterations: int = 2,
 ) -> BoxNodes:
-    """The superpixels under every box's foreground, with the share of their pixels."""
+    """The superpixels under every box's foreground, with the share of their pixels.
+
+    Parameters
+    ----------
+    image: `[H, W, 3]`.
+    segments: the superpixel of every pixel, `[H, W]`.
+    detections: boxes in pixels of `image`.
+    scale: at which GrabCut works.
+    iterations: of GrabCut.
+    """
     sizes = np.bincount(segments.reshape(-1))
     ptr, nodes, shares = [0], [], []
     for box in detections.boxes:
@@ -135,16 +149,6 @@ def box_distribution(distribution: Float32Array, detections: Detections) -> Floa
     return out
 
 
-def covered_share(boxes: Float32Array) -> Float32Array:
-    """`[B, B]`: the share of box a's area that box b covers."""
-    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
-    common = np.prod(np.clip(high - low, 0, None), axis=2)
-    area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    share: Float32Array = common / np.maximum(area, 1e-12)[:, None]
-    return share
-
-
 def support_labels(detections: Detections, rule: SupportRule) -> IntArray:
     """The label that HOP2 asks for in every box, −1 where it is not evaluated, `[B]`.
 
@@ -154,15 +158,13 @@ def support_labels(detections: Detections, rule: SupportRule) -> IntArray:
     labels = np.full(len(detections), -1, np.int64)
     if len(detections) == 0 or rule == "none":
         return labels
-    cover = covered_share(detections.boxes)
-    labeled = detections.labels > 0
     if rule == "rider":
+        cover = covered_share(detections.boxes)
         ridden = detections.roles == RIDDEN
         rides = (detections.labels > 1) & (cover[:, ridden] >= RIDER_SHARE).any(axis=1)
         labels[rides] = 0
         return labels
-    area = np.prod(detections.boxes[:, 2:] - detections.boxes[:, :2], axis=1)
-    larger = (area[None, :] >= LARGER_BY * area[:, None]) & labeled[None, :]
-    inside = labeled & ((cover >= INSIDE_SHARE) & larger).any(axis=1)
+    labeled = detections.labels > 0
+    inside = labeled & inside_larger(detections.boxes, holders=labeled)
     labels[inside] = detections.labels[inside]
     return labels

@@ -26,7 +26,17 @@ def to_instance(
     label_names: Sequence[str] = (),
     source: dict[str, Any] | None = None,
 ) -> Instance:
-    """The instance of one image under one energy."""
+    """The instance of one image under one energy.
+
+    Parameters
+    ----------
+    record: the image's raw quantities.
+    energy: the weights.
+    potentials: which terms the energy has, joined by +.
+    features: "paper", "appearance" or "paper+appearance".
+    label_names: L names, or none.
+    source: more to say about where it comes from.
+    """
     kinds = parse_potentials(potentials)
     members = box_members(record, energy.foreground)
     groups: list[Potential] = []
@@ -38,14 +48,15 @@ def to_instance(
         groups += support(record, members, energy)
     values, names = node_features(record, members, features)
     return Instance(
-        CRF(unary(record, energy), *groups),
-        values,
-        record.edges.astype(np.int64),
-        edge_weights(record, energy.temperature),
-        record.truth_counts(),
-        tuple(label_names),
-        names,
-        {"name": record.name, "potentials": potentials} | dict(source or {}),
+        crf=CRF(unary(record, energy), *groups),
+        features=values,
+        edges=record.edges.astype(np.int64),
+        edge_weights=edge_weights(record, energy.temperature),
+        truth=record.truth,
+        label_names=tuple(label_names),
+        feature_names=names,
+        source={"name": record.name, "potentials": potentials} | dict(source or {}),
+        positions=record.centres(),
     )
 
 

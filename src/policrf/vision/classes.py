@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
+from policrf.vision.yaml_file import read_mapping
 
 VOC_LABELS = (
     "background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair",
@@ -26,7 +27,7 @@ NO_LABEL = -1
 
 
 def canonical(name: str) -> str:
-    """A class name as it is compared.
+    """A class name in the form that names are compared in.
 
     >>> canonical("Potted plant"), canonical("motorcycle")
     ('pottedplant', 'motorbike')
@@ -44,8 +45,12 @@ def match_classes(
 ) -> NDArray[np.int64]:
     """The label of every class, −1 where it has none.
 
-    Without `chosen` classes are matched by name; a `chosen` map must name every class, with null
-    for those that have no label.
+    Parameters
+    ----------
+    classes: names of a net or detector.
+    labels: names of the data set.
+    chosen: the label of every class by name, None for a class without one; by name without it.
+    what: where `chosen` comes from, for errors.
     """
     index = {canonical(label): k for k, label in enumerate(labels)}
     if chosen is None:
@@ -79,14 +84,7 @@ def read_names(path: str | Path) -> tuple[str, ...]:
 
 def read_class_map(path: str | Path) -> dict[str, str | None]:
     """A YAML mapping from the detector's class names to label names or null."""
-    import yaml
-
-    try:
-        loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidFile(f"{path}: not a readable YAML file ({error})") from None
-    if not isinstance(loaded, dict):
-        raise InvalidFile(f"{path}: write one line a class, such as motorcycle: motorbike")
+    loaded = read_mapping(path, "the class map", "motorcycle: motorbike")
     for name, label in loaded.items():
         if not isinstance(name, str) or not (label is None or isinstance(label, str)):
             raise InvalidFile(f"{path}: {name!r}: {label!r} is not a class name and a label name")

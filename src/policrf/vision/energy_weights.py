@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.errors import InvalidOption
+from policrf.vision.yaml_file import read_mapping
 
 Gate = Literal["below", "above", "contrast"]
 Penalty = Literal["per_node", "fixed"]
@@ -97,14 +98,7 @@ class Energy:
     @staticmethod
     def load(path: str | Path) -> Energy:
         """Read `energy.yaml`; keys beside the weights must be under `calibration`."""
-        import yaml
-
-        try:
-            loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise InvalidFile(f"{path}: the energy cannot be read ({error})") from None
-        if not isinstance(loaded, dict):
-            raise InvalidFile(f"{path}: an energy file holds lines such as alpha: 0.1")
+        loaded = read_mapping(path, "the energy", "alpha: 0.1")
         loaded.pop("calibration", None)
         return Energy.from_dict(loaded, str(path))
 

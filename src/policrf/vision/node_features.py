@@ -1,9 +1,8 @@
 """Node features b_i and the policy's edge weights (appendix A), from a record.
 
-The paper's set, F = 4 L + 1: unary distribution, its entropy, and per label the confidence of the
-best box on the node, the pixel-level unary composition of the node's most confident box, and the
-share of that box which other boxes of the label cover, times their confidence. "appearance" adds
-what the paper leaves to the hypercolumns: their principal components, mean colour, position, size.
+"paper" is the paper's set (`crf.features.paper_features`), with the composition of a box taken from
+its pixels. "appearance" adds what the paper leaves to the hypercolumns: their principal components,
+mean colour, position, size.
 """
 
 from __future__ import annotations
@@ -11,10 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.features import entropy, feature_names, softmax_over_neighbours
+from policrf.crf.box_overlap import covered_share
+from policrf.crf.features import (
+    FeatureBoxes,
+    feature_names,
+    paper_features,
+    softmax_over_neighbours,
+)
 from policrf.errors import InvalidOption
 from policrf.types import Float32Array
-from policrf.vision.boxes import covered_share
 from policrf.vision.record import Record
 
 FEATURE_SETS = ("paper", "paper+appearance", "appearance")
@@ -40,28 +44,16 @@ def node_features(
 
 
 def paper_set(record: Record, members: Members) -> Float32Array:
-    """`[N, 4 L + 1]`."""
-    n_nodes, n_labels = record.distribution.shape
-    out = np.zeros((n_nodes, 4 * n_labels + 1), np.float32)
-    out[:, :n_labels] = record.distribution
-    out[:, n_labels] = entropy(record.distribution.astype(np.float64))
-    confidence = out[:, n_labels + 1 : 2 * n_labels + 1]
-    composition = out[:, 2 * n_labels + 1 : 3 * n_labels + 1]
-    others = out[:, 3 * n_labels + 1 :]
-    labeled = record.box_labels > 0
-    cover = covered_share(record.boxes) * np.where(labeled, record.box_scores, 0)[None, :]
-    np.fill_diagonal(cover, 0)
-    # From the least confident box to the most: what is written last is the best box's.
-    for b in np.argsort(record.box_scores, kind="stable"):
-        if not labeled[b]:
-            continue
-        inside, label = members[b], record.box_labels[b]
-        confidence[inside, label] = record.box_scores[b]
-        composition[inside] = record.box_distribution[b]
-        row = np.zeros(n_labels, np.float32)
-        np.maximum.at(row, record.box_labels[labeled], cover[b, labeled])
-        others[inside] = row
-    return out
+    """`[N, 4 L + 1]`, from the boxes that have a label."""
+    labeled = np.flatnonzero(record.box_labels > 0)
+    boxes = FeatureBoxes(
+        members=[members[b] for b in labeled],
+        labels=record.box_labels[labeled].astype(np.int64),
+        confidences=record.box_scores[labeled],
+        composition=record.box_distribution[labeled],
+        cover=covered_share(record.boxes[labeled]),
+    )
+    return paper_features(record.distribution, boxes)
 
 
 def appearance_set(record: Record) -> Float32Array:

@@ -6,30 +6,28 @@ GrabCut foregrounds -> what the truth says of every superpixel.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.types import Float32Array, LabelMap, Pixels
+from policrf.metrics import pair_counts
+from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels
 from policrf.vision.boxes import (
+    BoxNodes,
     Detections,
     box_distribution,
     box_nodes,
-    cleaned,
     support_labels,
 )
-from policrf.vision.classes import match_classes
-from policrf.vision.nets.detectors import ClassRoles, Detector
-from policrf.vision.nets.grids import Grid
 from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
-from policrf.vision.nets.segmentation_net import SegmentationNet
+from policrf.vision.nets.loaded import LoadedNets
 from policrf.vision.opencv import resize, to_lab
 from policrf.vision.recipe import Recipe
-from policrf.vision.record import Record, sparse_counts
+from policrf.vision.record import Record
+from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.project import enlarged
 from policrf.vision.superpixels.slic import Segments, superpixels
@@ -39,8 +37,6 @@ from policrf.vision.unaries import (
     node_means,
     pixel_distribution,
 )
-
-VOID = -1
 
 
 @dataclass(frozen=True)
@@ -55,18 +51,18 @@ class ImageView:
     """What each part took: superpixels, net, averages, detector, foreground, graph."""
 
 
-class Stopwatch:
-    """Seconds by name; calling it books the time since the last call."""
+class _Parts(NamedTuple):
+    """What the superpixels and the net give, before boxes and truth."""
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def __call__(self, name: str) -> None:
-        """Book the time since the last call under `name`."""
-        now = time.perf_counter()
-        self.seconds[name] = now - self._last
-        self._last = now
+    work: Pixels
+    """The image at the working size."""
+    segments: Segments
+    pixels: Float32Array
+    """Distribution of every pixel, `[L, H, W]`."""
+    nodes: Float32Array
+    """Distribution of every superpixel, `[N, L]`."""
+    columns: Float32Array
+    """Hypercolumns, `[N, D]`."""
 
 
 class Pipeline:
@@ -82,16 +78,11 @@ class Pipeline:
     ) -> None:
         self.recipe = recipe
         self.reduction = reduction
-        self._net_path, self._detector_path = net, detector
-        self._net: SegmentationNet | None = None
-        self._detector: Detector | None = None
+        self.nets = LoadedNets(recipe, net, detector)
 
     def load(self) -> None:
         """Load the nets now, so that a mistake in their names or tensors shows before any image."""
-        if self._net_path is not None:
-            self._load_net()
-        if self._detector_path is not None:
-            self._load_detector()
+        self.nets.load()
 
     def view(
         self,
@@ -104,63 +95,54 @@ class Pipeline:
     ) -> ImageView:
         """All steps on one image; `scores` and `detections` stand in for the nets, if given.
 
-        scores: `[h, w, C]` over the whole image. truth: `[H, W]`, −1 = void.
+        Parameters
+        ----------
+        image: `[H, W, 3]`.
+        name: what the record is called.
+        scores: `[h, w, C]` over the whole image.
+        detections: boxes in pixels of the image.
+        truth: `[H, W]`, −1 = void.
         """
-        recipe = self.recipe
         if truth is not None and truth.shape != image.shape[:2]:
             raise InvalidFile(
                 f"the mask is {truth.shape[1]}×{truth.shape[0]}, "
                 f"the image {image.shape[1]}×{image.shape[0]} pixels"
             )
         clock = Stopwatch()
-        work, segments, pixels, nodes, columns = self._parts(image, scores, clock)
-        height, width = work.shape[:2]
-        found = self._detections(work, image.shape[:2], detections)
+        parts = self._parts(image, scores, clock)
+        found = self.nets.detections(parts.work, image.shape[:2], detections)
         clock("detector")
         under = box_nodes(
-            work, segments, found,
-            scale=recipe.grabcut_scale, iterations=recipe.grabcut_iterations,
+            parts.work, parts.segments, found,
+            scale=self.recipe.grabcut_scale, iterations=self.recipe.grabcut_iterations,
         )  # fmt: skip
         clock("foreground")
-        lab = to_lab(work)
-        border = adjacency(segments)
-        full = enlarged(segments, image.shape[:2])
-        counts, confusion = _against_truth(truth, full, pixels)
+        full = enlarged(parts.segments, image.shape[:2])
+        counts, confusion = _against_truth(truth, full, parts.pixels)
         record = Record(
             name=name,
             height=image.shape[0],
             width=image.shape[1],
-            distribution=nodes,
-            colour=node_means(lab.transpose(2, 0, 1), segments),
-            position=_centres(segments),
-            size=np.bincount(full.reshape(-1), minlength=len(nodes)).astype(np.int32),
-            appearance=self._reduced(columns),
-            edges=border.edges,
-            length=border.length,
-            product=edge_products(columns, border.edges),
-            boxes=(found.boxes / np.asarray([width, height] * 2, np.float32)).astype(np.float32),
-            box_scores=found.scores,
-            box_labels=found.labels.astype(np.int32),
-            box_support=support_labels(found, recipe.support).astype(np.int32),
-            box_distribution=box_distribution(pixels, found),
-            box_ptr=under.ptr,
-            box_nodes=under.nodes,
-            box_shares=under.shares,
+            size=np.bincount(full.reshape(-1), minlength=len(parts.nodes)).astype(np.int32),
             truth=counts,
             net_confusion=confusion,
-            has_truth=truth is not None,
+            **self._of_superpixels(parts),
+            **self._of_boxes(parts, found, under),
         )
         clock("graph")
-        return ImageView(record, segments, pixels, found, clock.seconds)
+        return ImageView(
+            record=record,
+            segments=parts.segments,
+            distribution=parts.pixels,
+            detections=found,
+            seconds=clock.seconds,
+        )
 
     def columns(self, image: Pixels, scores: Float32Array | None = None) -> Float32Array:
         """Only the hypercolumns `[N, D]`, for fitting their principal components."""
-        return self._parts(image, scores, Stopwatch())[4]
+        return self._parts(image, scores, Stopwatch()).columns
 
-    def _parts(
-        self, image: Pixels, scores: Float32Array | None, clock: Stopwatch
-    ) -> tuple[Pixels, Segments, Float32Array, Float32Array, Float32Array]:
-        """Image at working size, superpixels, distributions of pixels and nodes, hypercolumns."""
+    def _parts(self, image: Pixels, scores: Float32Array | None, clock: Stopwatch) -> _Parts:
         recipe = self.recipe
         work = _working_size(image, recipe.max_side)
         segments = superpixels(
@@ -168,62 +150,41 @@ class Pipeline:
             smoothing=recipe.smoothing, iterations=recipe.slic_iterations,
         )  # fmt: skip
         clock("superpixels")
-        score_grids, inner = self._scores(work, scores)
+        score_grids, inner = self.nets.scores(work, scores)
         clock("net")
         pixels = pixel_distribution(score_grids, work.shape[0], work.shape[1], recipe.score_kind)
-        pixels = merge_classes(pixels, self._net_labels(), len(recipe.labels))
+        pixels = merge_classes(pixels, self.nets.class_labels(), len(recipe.labels))
         nodes = node_distribution(pixels, segments)
         columns = hypercolumns(inner, nodes, segments)
         clock("averages")
-        return work, segments, pixels, nodes, columns
+        return _Parts(work=work, segments=segments, pixels=pixels, nodes=nodes, columns=columns)
 
-    def _scores(
-        self, image: Pixels, given: Float32Array | None
-    ) -> tuple[list[Grid], list[list[Grid]]]:
-        maps = self._load_net()(image) if given is None or self.recipe.hypercolumns else None
-        if given is None:
-            assert maps is not None
-            return maps.scores, maps.inner
-        height, width = image.shape[:2]
-        return [Grid.over_image(given, height, width)], maps.inner if maps else []
+    def _of_superpixels(self, parts: _Parts) -> dict[str, Any]:
+        """A record's fields of superpixels and of the borders between them."""
+        border = adjacency(parts.segments)
+        return {
+            "distribution": parts.nodes,
+            "colour": node_means(to_lab(parts.work).transpose(2, 0, 1), parts.segments),
+            "position": _centres(parts.segments),
+            "appearance": self._reduced(parts.columns),
+            "edges": border.edges,
+            "length": border.length,
+            "product": edge_products(parts.columns, border.edges),
+        }
 
-    def _load_net(self) -> SegmentationNet:
-        if self._net is None:
-            if self._net_path is None:
-                raise InvalidOption("no class scores: give a segmentation net or scores")
-            classes = len(self.recipe.net_classes)
-            self._net = SegmentationNet(self._net_path, classes, self.recipe.net_options())
-        return self._net
-
-    def _net_labels(self) -> NDArray[np.int64]:
-        """The label of every class of the net; classes without one are background."""
-        return np.maximum(match_classes(self.recipe.net_classes, self.recipe.labels), 0)
-
-    def _detections(
-        self, work: Pixels, full: tuple[int, ...], given: Detections | None
-    ) -> Detections:
-        height, width = work.shape[:2]
-        if given is not None:
-            found = given.scaled(height / full[0], width / full[1])
-        elif self._detector_path is not None:
-            found = self._load_detector()(work)
-        else:
-            return Detections.none()
-        return cleaned(found, height, width, overlap=self.recipe.overlap)
-
-    def _load_detector(self) -> Detector:
-        if self._detector is None:
-            recipe = self.recipe
-            assert self._detector_path is not None
-            roles = ClassRoles.of(
-                recipe.detector_classes, recipe.labels,
-                chosen=recipe.class_map, riders=recipe.support == "rider",
-            )  # fmt: skip
-            self._detector = Detector(
-                self._detector_path, roles,
-                threshold=recipe.threshold, windows=recipe.detector_windows,
-            )  # fmt: skip
-        return self._detector
+    def _of_boxes(self, parts: _Parts, found: Detections, under: BoxNodes) -> dict[str, Any]:
+        """A record's fields of boxes."""
+        height, width = parts.work.shape[:2]
+        return {
+            "boxes": (found.boxes / np.asarray([width, height] * 2, np.float32)).astype(np.float32),
+            "box_scores": found.scores,
+            "box_labels": found.labels.astype(np.int32),
+            "box_support": support_labels(found, self.recipe.support).astype(np.int32),
+            "box_distribution": box_distribution(parts.pixels, found),
+            "box_ptr": under.ptr,
+            "box_nodes": under.nodes,
+            "box_shares": under.shares,
+        }
 
     def _reduced(self, columns: Float32Array) -> Float32Array:
         if self.reduction is None:
@@ -254,13 +215,15 @@ def _centres(segments: Segments) -> Float32Array:
 
 def _against_truth(
     truth: LabelMap | None, segments: Segments, distribution: Float32Array
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Label counts of every superpixel, and the net's own confusion, both at the image's size."""
+) -> tuple[IntArray | None, IntArray | None]:
+    """Counts `[N, L]` of every superpixel, and the net's own confusion `[L, L]`, at full size."""
     if truth is None:
-        return np.zeros((0, 3), np.int32), np.zeros((0, 3), np.int32)
-    n_labels = len(distribution)
+        return None, None
+    n_labels, n_nodes = len(distribution), int(segments.max()) + 1
     known = truth != VOID
-    labels = truth[known].astype(np.int64)
-    counts = sparse_counts(segments[known].astype(np.int64), labels, n_labels)
-    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)
-    return counts, sparse_counts(labels, predicted[known].astype(np.int64), n_labels)
+    labels = truth[known]
+    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)[known]
+    return (
+        pair_counts(segments[known], labels, (n_nodes, n_labels)),
+        pair_counts(labels, predicted, (n_labels, n_labels)),
+    )

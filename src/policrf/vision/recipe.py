@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from policrf._version import __version__
+from policrf.crf.io.json_text import as_json
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import SupportRule
 from policrf.vision.nets.segmentation_net import Fit, NetOptions
@@ -32,13 +32,16 @@ class Recipe:
     superpixels: int = 250
     """How many superpixels SLIC is asked for."""
     compactness: float = 20.0
+    """SLIC: weight of closeness against colour."""
     smoothing: float = 1.0
+    """SLIC: width of the blur before it, in pixels."""
     slic_iterations: int = 5
     max_side: int = 2048
     """Larger images are worked on at this size; truth stays at full size."""
     net: str = ""
     """SHA-256 of the net's file, empty without one."""
     net_classes: tuple[str, ...] = ()
+    """The net's classes; they are matched to the labels by name."""
     scores: str | None = None
     hypercolumns: tuple[str, ...] = ()
     score_kind: ScoreKind = "logits"
@@ -51,14 +54,18 @@ class Recipe:
     """SHA-256 of the detector's file (or of the file with detections), empty without one."""
     detector_classes: tuple[str, ...] = ()
     class_map: dict[str, str | None] | None = None
+    """From every class of the detector to a label or None; by name without it."""
     threshold: float = 0.3
     """Least confidence of a detection."""
     overlap: float = 0.45
     """Intersection over union at which the less confident of two boxes of a label is dropped."""
     detector_windows: int = 1
+    """Windows of a wide image that the detector sees, beside the whole."""
     grabcut_scale: float = 0.4
+    """Scale at which GrabCut works."""
     grabcut_iterations: int = 2
     support: SupportRule = "inside"
+    """Which boxes HOP2 asks for a quota."""
     components: int = 32
     """Principal components of the hypercolumns that are kept."""
     dataset: dict[str, Any] = field(default_factory=dict)
@@ -81,18 +88,18 @@ class Recipe:
     def net_options(self) -> NetOptions:
         """The part that concerns the segmentation net."""
         return NetOptions(
-            self.scores,
-            self.hypercolumns,
-            self.fit,
-            self.net_windows,
-            self.mean,
-            self.deviation,
-            self.bgr,
+            scores=self.scores,
+            hypercolumns=self.hypercolumns,
+            fit=self.fit,
+            windows=self.net_windows,
+            mean=self.mean,
+            deviation=self.deviation,
+            bgr=self.bgr,
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        plain: dict[str, Any] = as_json(self)
         return plain
 
     @staticmethod

@@ -7,22 +7,18 @@ segmenter("photo.jpg", "alpha_expansion").save("out")
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import as_json, write_json
 from policrf.errors import InvalidFile
 from policrf.plots.colours import overlay
 from policrf.solvers import solve
-from policrf.types import Pixels, Solution
+from policrf.types import Float32Array, LabelMap, Pixels, Solution
 from policrf.vision.boxes import Detections
 from policrf.vision.build import box_members, to_instance
 from policrf.vision.classes import VOC_LABELS
@@ -32,6 +28,7 @@ from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import ImageView, Pipeline
 from policrf.vision.recipe import Recipe
+from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.project import enlarged, project
 
 
@@ -40,7 +37,7 @@ class Segmentation:
     """The result for one image."""
 
     image: Pixels
-    labels: NDArray[np.int32]
+    labels: LabelMap
     """The label of every pixel, `[H, W]`."""
     solution: Solution
     instance: Instance
@@ -48,7 +45,8 @@ class Segmentation:
     energy: Energy
     seconds: dict[str, float]
     """What each step took."""
-    truth: NDArray[np.int32] | None = None
+    truth: LabelMap | None = None
+    """What it was given to compare with."""
 
     def report(self) -> dict[str, Any]:
         """What there is to say about it, as plain values."""
@@ -62,7 +60,6 @@ class Segmentation:
             {"label": names[label] if label > 0 else None, "confidence": float(score)}
             for label, score in zip(record.box_labels, record.box_scores, strict=True)
         ]
-        bound = self.solution.lower_bound
         return {
             "image": record.name,
             "size": [int(record.width), int(record.height)],
@@ -70,7 +67,7 @@ class Segmentation:
             "solver": self.solution.solver,
             "energy": self.solution.energy,
             "terms": self.instance.crf.terms(self.solution.labels),
-            "lower_bound": bound if np.isfinite(bound) else None,
+            "lower_bound": as_json(self.solution.lower_bound),
             "optimal": self.solution.optimal,
             "labels": shares,
             "boxes": boxes,
@@ -90,8 +87,7 @@ class Segmentation:
         paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
         write_labels(self.labels, paths[0])
         write_image(overlay(self.image, self.labels), paths[1])
-        with atomic_write(paths[2]) as file:
-            file.write((json.dumps(self.report(), indent=1) + "\n").encode())
+        write_json(paths[2], self.report())
         if figure:
             paths.append(stem.with_name(stem.name + ".figure.png"))
             self.figure(paths[3])
@@ -99,21 +95,21 @@ class Segmentation:
 
     def figure(self, path: str | Path) -> None:
         """Image, unaries, boxes with foreground, result and truth, side by side."""
-        from policrf.plots.figures import segmentation_figure
+        from policrf.plots.figures import SegmentedImage, segmentation_figure
 
         record = self.view.record
-        segmentation_figure(
-            path,
-            self.image,
-            enlarged(self.view.segments, self.image.shape[:2]),
-            record,
-            box_members(record, self.energy.foreground),
-            self.solution.labels,
-            self.instance.label_names,
+        shown = SegmentedImage(
+            image=self.image,
+            segments=enlarged(self.view.segments, self.image.shape[:2]),
+            record=record,
+            members=box_members(record, self.energy.foreground),
+            labels=self.solution.labels,
+            label_names=self.instance.label_names,
             truth=self.truth,
             title=f"{record.name}: {self.solution.solver}, {record.n_nodes} superpixels, "
             f"energy {self.solution.energy:.2f}",
         )
+        segmentation_figure(path, shown)
 
 
 class Segmenter:
@@ -131,7 +127,19 @@ class Segmenter:
         features: str = "paper",
         **settings: Any,
     ) -> None:
-        """`settings` are fields of `Recipe`, such as superpixels=500 or hypercolumns=(…)."""
+        """Make a segmenter; nets are loaded with the first image.
+
+        Parameters
+        ----------
+        net: segmentation net (.tflite or .onnx).
+        detector: Darknet .cfg or .onnx; none is fine.
+        energy: the weights, or the path of an energy.yaml; the defaults without it.
+        recipe: how images become records, such as that of prepared data.
+        reduction: principal components of the hypercolumns, of the same prepared data.
+        potentials: which terms the energy has, joined by +.
+        features: "paper", "appearance" or "paper+appearance".
+        settings: fields of `Recipe`, such as superpixels=500 or hypercolumns=("inner",).
+        """
         if recipe is None:
             settings.setdefault("labels", VOC_LABELS)
             settings.setdefault("net_classes", settings["labels"])
@@ -152,30 +160,57 @@ class Segmenter:
         solver: str = "alpha_expansion",
         *,
         name: str | None = None,
-        scores: NDArray[np.float32] | None = None,
+        scores: Float32Array | None = None,
         detections: Detections | None = None,
-        truth: NDArray[np.int32] | None = None,
+        truth: LabelMap | None = None,
         seconds: float | None = None,
         seed: int = 0,
-        options: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Segmentation:
-        """Segment one image, given as a file or as pixels `[H, W, 3]`."""
-        start = time.perf_counter()
+        """Segment one image.
+
+        Parameters
+        ----------
+        image: a file, or pixels `[H, W, 3]`.
+        solver: which solver labels the superpixels.
+        name: what the image is called; its file's name by default.
+        scores: class scores `[h, w, C]` instead of the net's.
+        detections: boxes in pixels of the image instead of the detector's.
+        truth: labels `[H, W]` to compare with, −1 = void.
+        seconds: time limit of the solver.
+        seed: of the solver.
+        options: of the solver, by name.
+        """
+        clock = Stopwatch()
         pixels = image if isinstance(image, np.ndarray) else read_image(image)
         if name is None:
             name = "image" if isinstance(image, np.ndarray) else Path(image).stem
-        decoded = time.perf_counter()
+        clock("decode")
         view = self.pipeline.view(
             pixels, name=name, scores=scores, detections=detections, truth=truth
         )
-        viewed = time.perf_counter()
+        clock("view")
         instance = to_instance(
             view.record, self.energy, potentials=self.potentials, features=self.features,
             label_names=self.pipeline.recipe.labels,
         )  # fmt: skip
-        built = time.perf_counter()
-        solution = solve(instance, solver, seconds=seconds, seed=seed, **dict(options or {}))
+        clock("instance")
+        solution = solve(instance, solver, seconds=seconds, seed=seed, **options)
         labels = project(solution.labels, view.segments, pixels.shape[:2])
-        times = {"decode": decoded - start, **view.seconds, "instance": built - viewed}
-        times |= {"solver": solution.seconds, "total": time.perf_counter() - start}
-        return Segmentation(pixels, labels, solution, instance, view, self.energy, times, truth)
+        return Segmentation(
+            image=pixels,
+            labels=labels,
+            solution=solution,
+            instance=instance,
+            view=view,
+            energy=self.energy,
+            seconds=_times(clock, view, solution),
+            truth=truth,
+        )
+
+
+def _times(clock: Stopwatch, view: ImageView, solution: Solution) -> dict[str, float]:
+    """Seconds of every step, and of all; the view's own steps stand for it."""
+    booked = clock.seconds
+    times = {"decode": booked["decode"], **view.seconds, "instance": booked["instance"]}
+    return times | {"solver": solution.seconds, "total": clock.total()}

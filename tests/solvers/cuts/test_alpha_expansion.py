@@ -8,8 +8,10 @@ from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.solvers.cuts.alpha_expansion import alpha_expansion
 from policrf.solvers.cuts.expansion_move import expand, move_state
 from policrf.solvers.cuts.expansion_problem import move_problem
+from policrf.solvers.run import Run
 
 UAI = DATA / "uai"
 
@@ -201,12 +203,18 @@ def test_the_same_seed_gives_the_same_answer_in_random_orders():
     assert runs[0].energy <= pc.solve(crf, "alpha_expansion", orders=1).energy * 1.001
 
 
-def test_a_short_budget_is_kept():
-    crf = pc.make_scene(5000, "B", seed=0, potentials="u+p+hop1+hop2").crf
-    pc.solve(crf, "alpha_expansion", hop2="lagrangian", seconds=0.01)  # compiled after this
-    solution = pc.solve(crf, "alpha_expansion", hop2="lagrangian", seconds=0.05)
-    assert solution.seconds < 0.6
-    assert np.isfinite(solution.energy)
+@pytest.mark.parametrize("looks", [1, 5])
+def test_stops_when_the_time_is_up(looks):
+    crf = pc.make_scene(1000, "B", seed=0, potentials="u+p+hop1+hop2").crf
+    run = Run(crf, "alpha_expansion")
+    asked = itertools.count(1)
+    run.expired = lambda: next(asked) > looks
+    alpha_expansion(run, hop2="lagrangian", iterations=1000)
+    # Nested loops each ask once more on the way out.
+    assert next(asked) <= looks + 30
+    stopped = run.solution()
+    assert np.isfinite(stopped.energy)
+    assert stopped.energy > pc.solve(crf, "alpha_expansion", hop2="lagrangian").energy
 
 
 @pytest.mark.parametrize("seed", range(12))

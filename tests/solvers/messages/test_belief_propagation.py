@@ -20,19 +20,6 @@ def test_exact_on_trees(seed, forbidden):
     assert solution.lower_bound == pytest.approx(solution.energy)
 
 
-@pytest.mark.parametrize("group", ["hop1", "hop2", "tables", "custom"])
-def test_exact_on_forests_of_one_clique(group):
-    seen = 0
-    for seed in range(40):
-        crf = random_crf(seed, n_nodes=6, n_labels=3, groups=(group,))
-        if len(crf.arrays.clique_kind) == 1:
-            solution = pc.solve(crf, "belief_propagation")
-            assert solution.lower_bound == pytest.approx(reference_minimum(crf))
-            assert solution.energy == pytest.approx(solution.lower_bound)
-            seen += 1
-    assert seen > 5
-
-
 def test_a_long_chain_with_forbidden_steps():
     """A path through a table that allows only y, y + 1: dynamic programming in plain numpy."""
     rng = np.random.default_rng(1)

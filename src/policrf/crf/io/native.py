@@ -61,7 +61,7 @@ def load_any(path: str | Path, *, functions: Functions | None = None) -> CRF | I
         if header["kind"] == "crf":
             return crf
         return Instance(
-            crf,
+            crf=crf,
             features=arrays["features"],
             edges=arrays["graph_edges"],
             edge_weights=arrays["graph_weights"],
@@ -138,7 +138,7 @@ def _group_from(
             f"{path}: it uses the custom function {function!r}, which files do not hold; "
             f"pass it as functions={{{function!r}: ...}}"
         )
-    return Custom.from_fields(own, functions[function], function)
+    return Custom.with_function(own, functions[function], function)
 
 
 def _write(path: str | Path, header: dict[str, Any], arrays: ArrayMap) -> None:

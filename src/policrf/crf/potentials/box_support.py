@@ -20,7 +20,8 @@ class BoxSupport(CliquePotential):
     Parameters
     ----------
     cliques
-        The nodes I_b of each box, ragged (see `Cliques`).
+        The nodes I_b of each box: sequences of any lengths, or another form that `Cliques`
+        takes.
     labels
         The wanted label, `[B]`.
     penalties

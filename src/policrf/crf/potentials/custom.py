@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,15 +102,12 @@ class Custom(CliquePotential):
         """The parameters; the function is code, and is no part of a file."""
         return {"parameters": self.parameters, "parameter_ptr": self.parameter_ptr}
 
-    @classmethod
-    def from_fields(
-        cls, fields: Fields, function: Callable[..., float] | None = None, name: str | None = None
-    ) -> Self:
-        """The group whose `fields` these are, with its `function` and the function's name."""
-        assert function is not None
+    @staticmethod
+    def with_function(fields: Fields, function: Callable[..., float], name: str) -> Custom:
+        """The group whose `fields` these are, with its function, which a file does not keep."""
         ptr = fields["parameter_ptr"]
         rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
-        return cls((fields["ptr"], fields["nodes"]), function, rows, name=name)
+        return Custom((fields["ptr"], fields["nodes"]), function, rows, name=name)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""

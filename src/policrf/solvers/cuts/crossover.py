@@ -13,7 +13,7 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state, relabel
+from policrf.crf.energy import State, load_labels, new_state, relabel, total_energy
 from policrf.crf.potentials import TABLE
 from policrf.solvers.moves.local_search import is_gain
 from policrf.types import BoolArray, IntArray
@@ -27,7 +27,7 @@ class Incumbent:
         self._state = new_state(arrays)
         load_labels(arrays, self._state, labels)
         self.labels: IntArray = labels.copy()
-        self.energy = self._energy()
+        self.energy = total_energy(self._state)
 
     def keep(self, labels: IntArray) -> bool:
         """Take `labels`, or regions of them, if that lowers the energy; returns whether it did."""
@@ -35,16 +35,13 @@ class Incumbent:
             return False
         before = self.energy
         load_labels(self.arrays, self._state, labels)
-        if self._energy() < self.energy:
-            labels, self.labels, self.energy = self.labels, labels.copy(), self._energy()
+        if total_energy(self._state) < self.energy:
+            labels, self.labels, self.energy = self.labels, labels.copy(), total_energy(self._state)
         else:
             load_labels(self.arrays, self._state, self.labels)
         if cross(self.arrays, self._state, labels) > 0:
-            self.labels, self.energy = self._state.labels.copy(), self._energy()
+            self.labels, self.energy = self._state.labels.copy(), total_energy(self._state)
         return self.energy < before
-
-    def _energy(self) -> float:
-        return float("inf") if self._state.forbidden[0] else float(self._state.total[0])
 
 
 @kernel

@@ -70,29 +70,6 @@ def exchange(a: Arrays, s: State, c: int, limit: int) -> bool:
 
 
 @leaf
-def _exchange_once(
-    a: Arrays, s: State, c: int, change: FloatArray, label: IntArray, partners: IntArray
-) -> bool:
-    """The first pair, of the cheapest on either side, whose exchange lowers the energy."""
-    start, target = a.clique_ptr[c], a.clique_label[c]
-    for m in partners[0]:
-        for n in partners[1]:
-            if m < 0 or n < 0 or not change[m] + change[n] < 0.0:
-                break
-            # The two changes may share an edge or a clique: only the energy itself decides.
-            enter, leave = a.clique_nodes[start + m], a.clique_nodes[start + n]
-            energy, old = s.total[0], s.labels[enter]
-            relabel(a, s, enter, target)
-            relabel(a, s, leave, label[n])
-            if s.total[0] < energy - MARGIN * abs(energy):
-                return True
-            relabel(a, s, leave, target)
-            relabel(a, s, enter, old)
-            s.total[0] = energy
-    return False
-
-
-@leaf
 def _about_lowest(change: FloatArray, wanted: int) -> float:
     """A value that at least `wanted` of the finite changes do not exceed, and few more."""
     low, high = np.inf, -np.inf
@@ -137,3 +114,26 @@ def _changes(a: Arrays, s: State, c: int, change: FloatArray, label: IntArray) -
                 change[m] = 0.0
             if label[m] == target:
                 change[m] = np.inf
+
+
+@leaf
+def _exchange_once(
+    a: Arrays, s: State, c: int, change: FloatArray, label: IntArray, partners: IntArray
+) -> bool:
+    """The first pair, of the cheapest on either side, whose exchange lowers the energy."""
+    start, target = a.clique_ptr[c], a.clique_label[c]
+    for m in partners[0]:
+        for n in partners[1]:
+            if m < 0 or n < 0 or not change[m] + change[n] < 0.0:
+                break
+            # The two changes may share an edge or a clique: only the energy itself decides.
+            enter, leave = a.clique_nodes[start + m], a.clique_nodes[start + n]
+            energy, old = s.total[0], s.labels[enter]
+            relabel(a, s, enter, target)
+            relabel(a, s, leave, label[n])
+            if s.total[0] < energy - MARGIN * abs(energy):
+                return True
+            relabel(a, s, leave, target)
+            relabel(a, s, enter, old)
+            s.total[0] = energy
+    return False

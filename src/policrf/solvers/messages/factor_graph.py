@@ -92,8 +92,9 @@ def build_factor_graph(
     place = order_nodes(pairs.ends, crf.n_nodes)
     pairs = _joined(pairs, _box_pairs(crf, boxes))
     unary, sizes, origin, rank = _placed(crf, unary, place, boxes, forbidden)
-    arcs = _arcs(pairs._replace(ends=rank[pairs.ends]), len(unary))
     allowed = unary < unary.min(axis=1, keepdims=True) + forbidden / 2
+    nodes_and_arcs = {"unary": unary, "sizes": sizes, "allowed": allowed, "origin": origin}
+    nodes_and_arcs |= _arcs(pairs._replace(ends=rank[pairs.ends]), len(unary))
 
     kept = np.flatnonzero((agree & (not split_agreement)) | support | (tabled & (size > 2)))
     entries, clique_ptr = _entries_of(a.clique_ptr, kept)
@@ -101,11 +102,7 @@ def build_factor_graph(
     member_entry = np.argsort(nodes, kind="stable")
     clique_of = np.repeat(np.arange(len(kept)), np.diff(clique_ptr))
     return FactorGraph(
-        unary=unary,
-        sizes=sizes,
-        allowed=allowed,
-        origin=origin,
-        **arcs,
+        **nodes_and_arcs,
         clique_ptr=clique_ptr,
         clique_nodes=nodes,
         clique_stride=explicit.stride[entries],

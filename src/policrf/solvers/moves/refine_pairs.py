@@ -43,21 +43,29 @@ def pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int) -> in
             forbidden = s.forbidden[0]
             relabel(a, s, i, first)
             relabel(a, s, j, second)
-            if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
-                adopt_pair(a, s, q, i, y, j, z)
+            if settle_pair(a, s, q, i, y, j, z, forbidden):
                 moves += 1
                 break
-            relabel(a, s, i, y)
-            relabel(a, s, j, z)
     return moves
 
 
 @inner
-def adopt_pair(a: Arrays, s: State, q: LocalSearch, i: int, y: int, j: int, z: int) -> None:
-    """Nodes i and j were relabeled from y and z: note both."""
-    adopt(a, s, q, i, y)
-    adopt(a, s, q, j, z)
-    flush(a, s, q)
+def settle_pair(
+    a: Arrays, s: State, q: LocalSearch, i: int, y: int, j: int, z: int, forbidden: int
+) -> bool:
+    """Keep the new labels of nodes i and j if the energy fell, or give them y and z back.
+
+    Before the move, `forbidden` terms were infinite and the running total was 0.
+    """
+    gained = is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0])
+    if gained:
+        adopt(a, s, q, i, y)
+        adopt(a, s, q, j, z)
+        flush(a, s, q)
+    else:
+        relabel(a, s, i, y)
+        relabel(a, s, j, z)
+    return gained
 
 
 @inner
@@ -120,17 +128,15 @@ def table_pair_moves(a: Arrays, s: State, q: LocalSearch, start: int, stop: int)
             for label in range(a.cardinalities[i]):
                 if label == y or a.unary[i, label] == np.inf:
                     continue
-                s.total[0] = 0.0
-                forbidden = s.forbidden[0]
+                forbidden, s.total[0] = s.forbidden[0], 0.0
                 relabel(a, s, i, label)
                 label_costs(a, s, j, costs)
                 answer = int(np.argmin(costs))
-                if answer != z:
-                    relabel(a, s, j, answer)
-                    if is_gain(s.forbidden[0], s.total[0], forbidden, q.margin[0]):
-                        adopt_pair(a, s, q, i, y, j, z)
-                        moves += 1
-                        break
-                    relabel(a, s, j, z)
-                relabel(a, s, i, y)
+                if answer == z:
+                    relabel(a, s, i, y)
+                    continue
+                relabel(a, s, j, answer)
+                if settle_pair(a, s, q, i, y, j, z, forbidden):
+                    moves += 1
+                    break
     return moves

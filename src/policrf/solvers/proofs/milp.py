@@ -111,14 +111,6 @@ class MilpBuilder:
         row_ptr = np.zeros(len(lower) + 1, np.int64)
         np.cumsum(sizes, out=row_ptr[1:])
         return Milp(
-            constant=self.constant,
-            cost=cost,
-            ceiling=ceiling,
-            integer=integer,
-            start=start,
-            lower=lower,
-            upper=upper,
-            row_ptr=row_ptr,
-            row_column=column,
-            row_value=value,
-        )
+            constant=self.constant, cost=cost, ceiling=ceiling, integer=integer, start=start,
+            lower=lower, upper=upper, row_ptr=row_ptr, row_column=column, row_value=value,
+        )  # fmt: skip

@@ -37,13 +37,9 @@ MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 @declares(limit="Custom cliques of up to table_limit entries", proves="a bound")
 def dual_decomposition(
-    run: Run,
-    *,
-    iterations: int = 300,
-    round_every: int = 5,
-    polish: bool = True,
+    run: Run, *, iterations: int = 300, round_every: int = 5, polish: bool = True,
     table_limit: int = TABLE_LIMIT,
-) -> None:
+) -> None:  # fmt: skip
     """Raise a lower bound by subgradient steps over trees and cliques until their copies agree.
 
     Parameters

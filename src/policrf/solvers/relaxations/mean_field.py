@@ -34,15 +34,9 @@ COLD = 1e-12  # the lowest temperature, in units of the largest single term
 
 @declares(limit="Custom cliques of up to table_limit entries")
 def mean_field(
-    run: Run,
-    *,
-    iterations: int = 100,
-    damping: float = 0.0,
-    temperature: float | None = None,
-    cooling: float = 0.93,
-    tolerance: float = 1e-4,
-    table_limit: int = TABLE_LIMIT,
-) -> None:
+    run: Run, *, iterations: int = 100, damping: float = 0.0, temperature: float | None = None,
+    cooling: float = 0.93, tolerance: float = 1e-4, table_limit: int = TABLE_LIMIT,
+) -> None:  # fmt: skip
     """Update the nodes' label probabilities while the temperature falls, until none changes.
 
     Parameters

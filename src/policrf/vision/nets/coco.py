@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from policrf.crf.io.json_text import read_json
 from policrf.errors import InvalidFile
 from policrf.vision.boxes import Detections
 from policrf.vision.classes import read_names
@@ -33,7 +33,7 @@ class CocoDetections:
         threshold: float = 0.0,
     ) -> None:
         self.path = str(results)
-        rows = _read_json(results)
+        rows = read_json(results)
         if not isinstance(rows, list):
             raise InvalidFile(f"{results}: COCO results are a list of detections")
         names, stems = _read_categories(categories)
@@ -80,7 +80,7 @@ def _parse_row(row: Any, at: int, where: str) -> tuple[str, list[float], float, 
 def _read_categories(path: str | Path) -> tuple[dict[int, str], dict[str, str]]:
     if Path(path).suffix != ".json":
         return dict(enumerate(read_names(path), start=1)), {}
-    loaded = _read_json(path)
+    loaded = read_json(path)
     try:
         names = {int(row["id"]): str(row["name"]) for row in loaded["categories"]}
         stems = {
@@ -90,10 +90,3 @@ def _read_categories(path: str | Path) -> tuple[dict[int, str], dict[str, str]]:
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidFile(f"{path}: not a COCO annotation file ({error!r})") from None
     return names, stems
-
-
-def _read_json(path: str | Path) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"{path}: not a readable JSON file ({error})") from None

@@ -34,7 +34,8 @@ class Grid:
     def over_image(values: Float32Array, height: int, width: int) -> Grid:
         """A map that covers the whole image, cell centres against pixel centres."""
         dy, dx = values.shape[0] / height, values.shape[1] / width
-        return Grid(values, (0, 0, height, width), 0.5 * dy - 0.5, dy, 0.5 * dx - 0.5, dx)
+        window = (0, 0, height, width)
+        return Grid(values, window, y0=0.5 * dy - 0.5, dy=dy, x0=0.5 * dx - 0.5, dx=dx)
 
     @property
     def geometry(self) -> tuple[object, ...]:

@@ -154,7 +154,7 @@ def _lay_over(
 ) -> Grid:
     y0, dy = _axis(window[0], size[0], scale_y, values.shape[0])
     x0, dx = _axis(window[1], size[1], scale_x, values.shape[1])
-    return Grid(values, window, y0, dy, x0, dx)
+    return Grid(values, window, y0=y0, dy=dy, x0=x0, dx=dx)
 
 
 def _axis(first: int, size: int, scale: float, cells: int) -> tuple[float, float]:

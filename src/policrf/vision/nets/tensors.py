@@ -19,7 +19,7 @@ class NetFile(Protocol):
     input_size: tuple[int, int] | None
     """Height and width of its input; None where it takes any."""
     takes_bytes: bool
-    """Whether its input is 8-bit pixels as they are."""
+    """Whether its input is unscaled 8-bit pixels."""
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """The maps `[h, w, C]` that can be read, by name, in the order they are computed."""

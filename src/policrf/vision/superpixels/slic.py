@@ -24,7 +24,16 @@ def superpixels(
     smoothing: float = 1.0,
     iterations: int = 5,
 ) -> Segments:
-    """A map of about `count` superpixels; an image with fewer pixels gets one a pixel."""
+    """A map of about `count` superpixels; an image with fewer pixels gets one a pixel.
+
+    Parameters
+    ----------
+    image: `[H, W, 3]`.
+    count: how many to ask for.
+    compactness: weight of closeness against colour.
+    smoothing: width of the blur before it, in pixels.
+    iterations: of SLIC.
+    """
     height, width = image.shape[:2]
     if height * width <= count:
         return np.arange(height * width, dtype=np.int32).reshape(height, width)

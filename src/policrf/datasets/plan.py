@@ -1,0 +1,178 @@
+"""Plan: from options to what worker processes need, and the work on one image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from policrf.datasets.base import Dataset, Sample
+from policrf.datasets.inputs import Inputs
+from policrf.datasets.layouts.trackrcnn import TrackRcnn
+from policrf.datasets.opening import OPTIONS, open_dataset
+from policrf.datasets.options import PrepareOptions
+from policrf.errors import InvalidOption, PolicrfError
+from policrf.types import Float32Array
+from policrf.vision.classes import VOC_LABELS, read_class_map, read_names
+from policrf.vision.nets.coco import CocoDetections
+from policrf.vision.nets.detectors import detector_names
+from policrf.vision.nets.hypercolumns import Reduction
+from policrf.vision.pipeline import Pipeline
+from policrf.vision.recipe import Recipe, file_digest
+from policrf.vision.record import Record
+
+
+@dataclass(frozen=True)
+class Skip:
+    """An image that could not be used, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What preparing did."""
+
+    prepared: int
+    """Images that are in the folder now."""
+    skipped: tuple[Skip, ...]
+    """Images that could not be used."""
+    reused: int
+    """Images that an earlier run had finished."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a worker process needs to make records."""
+
+    inputs: Inputs
+    options: PrepareOptions
+    reduction: Reduction | None = None
+
+    def pipeline(self) -> Pipeline:
+        """The pipeline of this plan, nets not loaded yet."""
+        return Pipeline(
+            self.inputs.recipe,
+            net=self.options.net,
+            detector=self.options.detector,
+            reduction=self.reduction,
+        )
+
+    def samples(self) -> list[Sample]:
+        """The images that are asked for."""
+        return self.inputs.dataset.samples()[: self.options.limit]
+
+
+def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareOptions) -> Plan:
+    """What `options` ask for on a data set.
+
+    Parameters
+    ----------
+    dataset: the name of a registered data set, or a data set of your own.
+    root: the folder of a named data set; None for one of your own.
+    options: where scores and boxes come from.
+    """
+    _check(options)
+    opened, about = _opened(dataset, root, options)
+    recipe = make_recipe(opened, about, options)
+    coco = track = None
+    if options.detections is not None and options.categories is not None:
+        coco = CocoDetections(
+            options.detections, options.categories, opened.labels, chosen=recipe.class_map,
+            riders=opened.support == "rider", threshold=options.threshold,
+        )  # fmt: skip
+    if options.trackrcnn is not None:
+        track = TrackRcnn(options.trackrcnn, len(opened.labels))
+    inputs = Inputs(
+        dataset=opened, recipe=recipe, scores=options.scores, detections=coco, trackrcnn=track
+    )
+    return Plan(inputs, options)
+
+
+def _check(options: PrepareOptions) -> None:
+    if options.net is None and options.scores is None and options.trackrcnn is None:
+        raise InvalidOption("class scores must come from --net, --scores or --trackrcnn")
+    if options.hypercolumns and options.net is None:
+        raise InvalidOption("--hypercolumns names tensors of a net; give it with --net")
+    if options.detections is not None and options.categories is None:
+        raise InvalidOption("--detections needs --categories, which names the category ids")
+
+
+def _opened(
+    dataset: str | Dataset, root: str | Path | None, options: PrepareOptions
+) -> tuple[Dataset, dict[str, Any]]:
+    """The data set, and which images these are as the recipe keeps it."""
+    if not isinstance(dataset, str):
+        if root is not None:
+            raise InvalidOption("root is for a data set by name; this one has its images already")
+        name, folder = type(dataset).__name__.lower(), getattr(dataset, "root", "")
+        opened = dataset
+    elif root is None:
+        raise InvalidOption(f"the data set {dataset!r} needs its folder; give --root")
+    else:
+        name, folder = dataset, root
+        opened = open_dataset(
+            dataset, root, **{option: getattr(options, option) for option in OPTIONS}
+        )
+    about: dict[str, Any] = {"name": name, "root": Path(folder).name}
+    split = getattr(opened, "split", None)
+    return opened, about | ({} if split is None else {"split": split})
+
+
+def make_recipe(dataset: Dataset, about: dict[str, Any], options: PrepareOptions) -> Recipe:
+    """The part of the options that decides what a record contains."""
+    net_classes = dataset.labels
+    if options.net_names is not None:
+        net_classes = VOC_LABELS if options.net_names == "voc" else read_names(options.net_names)
+    detector_classes: tuple[str, ...] = ()
+    if options.detector is not None:
+        detector_classes = detector_names(options.detector, options.detector_names)
+    from_track = options.trackrcnn is not None and options.scores is None
+    return Recipe(
+        labels=dataset.labels,
+        superpixels=options.superpixels,
+        compactness=options.compactness,
+        max_side=options.max_side,
+        net=file_digest(options.net),
+        net_classes=net_classes,
+        scores=options.net_scores,
+        hypercolumns=tuple(x.strip() for x in options.hypercolumns.split(",") if x.strip()),
+        score_kind="probabilities" if from_track else options.score_kind,
+        fit=options.net_fit,
+        net_windows=options.net_windows,
+        mean=options.net_mean,
+        deviation=options.net_deviation,
+        bgr=options.net_bgr,
+        detector=file_digest(options.detector or options.detections),
+        detector_classes=detector_classes,
+        class_map=read_class_map(options.class_map) if options.class_map else None,
+        threshold=options.threshold,
+        detector_windows=options.detector_windows,
+        grabcut_scale=options.grabcut_scale,
+        support=dataset.support,
+        components=options.components,
+        dataset=about,
+    )
+
+
+def make_record(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Record | Skip:
+    """One image in a worker; `cache` keeps the pipeline between calls."""
+    pipeline = cache.setdefault("pipeline", plan.pipeline())
+    try:
+        given = plan.inputs.load(sample)
+        return pipeline.view(given.pop("image"), **given).record
+    except PolicrfError as error:
+        return Skip(sample.name, str(error))
+    except MemoryError:
+        return Skip(sample.name, "not enough memory for an image of this size")
+
+
+def make_columns(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Float32Array | Skip:
+    """The hypercolumns of one image `[N, D]`, for fitting their principal components."""
+    pipeline = cache.setdefault("pipeline", plan.pipeline())
+    try:
+        given = plan.inputs.load(sample)
+        return pipeline.columns(given["image"], given.get("scores"))
+    except (PolicrfError, MemoryError) as error:
+        return Skip(sample.name, str(error))

@@ -1,0 +1,76 @@
+"""Options by their flat names: the fields of nested dataclasses as if there were one of them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from policrf.errors import InvalidOption
+
+Options = TypeVar("Options")
+
+
+def flat(options: Any) -> dict[str, Any]:
+    """Every field by its name, those of groups among them.
+
+    >>> from policrf.learn.options import DQN
+    >>> flat(DQN())["epsilon"]
+    0.5
+    """
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(options)):
+        value = getattr(options, name)
+        found |= flat(value) if is_dataclass(value) else {name: value}
+    return found
+
+
+def groups(options: Any) -> dict[str, Any]:
+    """The groups of options, nested ones included."""
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(options)):
+        value = getattr(options, name)
+        if is_dataclass(value):
+            found |= {name: value} | groups(value)
+    return found
+
+
+def with_fields(options: Options, changes: dict[str, Any], what: str) -> Options:
+    """The options with some fields or whole groups replaced, by name.
+
+    Parameters
+    ----------
+    options
+        A frozen dataclass, whose fields may be such dataclasses.
+    changes
+        New values by flat name; a group is replaced before the fields that it holds.
+    what
+        What the options are of, for the message about a name that is none.
+
+    >>> from policrf.learn.options import DQN
+    >>> with_fields(DQN(), {"width": 16, "rounds": 5}, "dqn").network.width
+    16
+    """
+    whole = groups(options)
+    names = [*flat(options), *whole]
+    for name, value in changes.items():
+        if name not in names:
+            raise InvalidOption(f"{what} has no option {name!r}; {_suggestion(name, names)}")
+        if name in whole and not isinstance(value, type(whole[name])):
+            wanted = type(whole[name]).__name__
+            raise InvalidOption(f"{name} is {value!r}; give {wanted}(...), or its fields by name")
+    changed: Options = _replaced(options, changes)
+    return changed
+
+
+def _replaced(options: Any, changes: dict[str, Any]) -> Any:
+    own = {}
+    for name in (field.name for field in fields(options)):
+        value = changes.get(name, getattr(options, name))
+        own[name] = _replaced(value, changes) if is_dataclass(value) else value
+    return replace(options, **own)
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    close = get_close_matches(name, names, 3, 0.5)
+    return f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(names)}"

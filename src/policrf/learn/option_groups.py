@@ -1,0 +1,206 @@
+"""Groups of options that methods of learning are put together from (`options.py`)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from policrf.errors import InvalidOption
+
+BACKUPS = ("all", "taken")
+SELECT = ("energy", "refined", "iou")
+
+
+def one_of(options: Any, name: str, known: tuple[str, ...]) -> None:
+    """Refuse a value that is not known."""
+    value = getattr(options, name)
+    if value not in known:
+        raise InvalidOption(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+
+
+def at_least(options: Any, least: int, *names: str) -> None:
+    """Refuse numbers that are too small."""
+    for name in names:
+        if getattr(options, name) < least:
+            raise InvalidOption(f"{name} is {getattr(options, name)}; it must be at least {least}")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When to look, and how much data to hold."""
+
+    select: str = "energy"
+    """What makes a policy the best, on held-out data: energy, refined (after refine) or iou."""
+    validate_seconds: float = 10.0
+    """Time between two validations; validations take no part of --seconds."""
+    validate_rounds: int = 0
+    """Validate after this many rounds instead: reproducible on machines of other speed."""
+    pool: int = 200_000
+    """Nodes in memory at a time; instances with more are learned from in turns."""
+    pool_rounds: int = 50
+    """Rounds of a turn."""
+
+    def __post_init__(self) -> None:
+        one_of(self, "select", SELECT)
+        at_least(self, 1, "pool", "pool_rounds")
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """Gradient steps (Adam); the learning rate falls along a cosine."""
+
+    learning_rate: float = 1e-3
+    """At first."""
+    learning_rate_final: float = 1e-4
+    """After --decay-rounds rounds."""
+    decay_rounds: int = 500
+    """Rounds over which the learning rate falls."""
+    updates: int = 64
+    """Gradient steps a round."""
+    batch: int = 128
+    """Samples in a gradient step."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "updates", "batch")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The structured replay memory: two chunks × L classes."""
+
+    capacity: int = 50_000
+    """Steps in the memory."""
+    keep: int = 256
+    """Steps of an episode that go into the memory, drawn at random if it has more."""
+    share: float = 0.5
+    """Part of a batch from the second chunk: labels better than the unary's."""
+    balance: float = 1.0
+    """1: all classes equally often in a batch, the paper's way; 0: as often as they are played."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "keep")
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """The episodes of a round; M1, M2, M3 and random actions share what is not exploited."""
+
+    epsilon: float = 0.5
+    """Probability of exploiting at first."""
+    epsilon_final: float = 0.9
+    """Probability of exploiting after --epsilon-rounds rounds."""
+    epsilon_rounds: int = 200
+    """Rounds in between."""
+    episodes: int = 4
+    """Episodes a round."""
+    actors: int = 1
+    """Threads that play, beside the one that learns."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "episodes", "actors")
+
+
+@dataclass(frozen=True)
+class Returns:
+    """Target reward: which rewards a value sums."""
+
+    backup: str = "all"
+    """all: every label of a step's node (discount 0 only); taken: the label that was taken."""
+    discount: float = 0.0
+    """γ; with backup taken."""
+    ahead: int = 1
+    """Rewards summed before bootstrapping (n-step returns); 0: to the end of the episode."""
+    target_every: int = 500
+    """Gradient steps after which the target network is brought up to date (discount > 0)."""
+
+    def __post_init__(self) -> None:
+        one_of(self, "backup", BACKUPS)
+        at_least(self, 1, "target_every")
+        if not 0 <= self.discount <= 1:
+            raise InvalidOption(f"discount is {self.discount}; it must be from 0 to 1")
+        if self.backup != "taken" and self.discount > 0:
+            raise InvalidOption(
+                f"backup {self.backup!r} is for discount 0: what follows is known for the label "
+                "taken only; use backup 'taken'"
+            )
+        if self.ahead < 0:
+            raise InvalidOption(f"ahead is {self.ahead}; it must be 0 (to the end) or more")
+
+    @property
+    def bootstrap(self) -> bool:
+        """Whether targets hold values of later states."""
+        return self.backup == "taken" and self.discount > 0 and self.ahead > 0
+
+
+@dataclass(frozen=True)
+class Search:
+    """The tree search before every decision of self-play."""
+
+    simulations: int = 20
+    """n_sim, simulations a decision; the paper's are 50."""
+    depth: int = 4
+    """d_sim, the longest way of a simulation, in actions."""
+    leaf: str = "rewards"
+    """What a simulation is worth: rewards (those it saw; the paper) or rollout (the greedy end)."""
+    root: str = "gumbel"
+    """How the root shares out simulations: gumbel, or puct (the paper)."""
+    candidates: int = 6
+    """Actions of the highest prior that a state has in the tree."""
+    encourage: bool = True
+    """Whether selection adds M1, M2 or M3 (the paper)."""
+    exploration: float = 1.0
+    """c in PUCB."""
+    temperature: float = 1.0
+    """The prior is a softmax of score / temperature; 0.025 for the residual kind's small scores."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "candidates")
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """The episodes of a round."""
+
+    episodes: int = 16
+    """Episodes a round."""
+    repeats: int = 1
+    """Episodes a graph, one after the other; the paper's are 10."""
+    actors: int = os.cpu_count() or 1
+    """Threads that play."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "episodes", "repeats", "actors")
+
+
+@dataclass(frozen=True)
+class TreeTargets:
+    """What the network is moved towards."""
+
+    value_scale: float = 40.0
+    """What the span of a state's values counts in target improved, in units of log-probability."""
+    others: int = 16
+    """Random unlabeled nodes whose labels stand beside the tree's actions in the softmax."""
+
+
+@dataclass(frozen=True)
+class Perturbations:
+    """The steps of the search."""
+
+    pairs: int = 8
+    """Perturbations a round, each tried with both signs."""
+    trials: int = 16
+    """Training instances that a round's perturbations are all tried on."""
+    sigma: float = 0.05
+    """Size of the perturbations."""
+    learning_rate: float = 0.02
+    """Step of every weight a round (Adam)."""
+    tensors: tuple[str, ...] = ("head_out", "scale")
+    """Which tensors of the policy are searched over."""
+    actors: int = 2
+    """Threads."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "pairs", "trials", "actors")
+        if not self.sigma > 0:
+            raise InvalidOption(f"sigma is {self.sigma}; it must be above 0")

@@ -1,0 +1,154 @@
+"""Every option of learning, said once: a frozen dataclass for each method, in groups.
+
+The command line nests these very dataclasses; the docstring of a field is its help there. No two
+fields of a method share a name, so that the name alone says which one is meant: `--width 16` and
+`train(instances, "dqn", width=16)`, although `width` belongs to the group `network`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from policrf.learn.option_groups import (
+    Exploration,
+    Memory,
+    Optimizer,
+    Perturbations,
+    Returns,
+    Schedule,
+    Search,
+    SelfPlay,
+    TreeTargets,
+    one_of,
+)
+from policrf.policy.network import Network, check_kind
+
+if TYPE_CHECKING:
+    from policrf.search.search import SearchOptions
+
+DQN_TARGETS, MCTS_TARGETS = ("reward", "hindsight"), ("improved", "visits", "hindsight")
+LOWER = ("refined", "greedy")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What every way to learn shares."""
+
+    kind: str = "paper"
+    """Kind of network: paper, or residual (a correction of the energy's own costs)."""
+    rounds: int = 1000
+    """Rounds of learning."""
+    seconds: float | None = None
+    """Stop after this many seconds of learning even if rounds are left."""
+    network: Network = field(default_factory=Network)
+    schedule: Schedule = Schedule()
+
+    def __post_init__(self) -> None:
+        check_kind(self.kind)
+
+    @property
+    def threads(self) -> int:
+        """Threads that play."""
+        return 1
+
+
+@dataclass(frozen=True)
+class DQN(Method):
+    """Q-learning on the energy, with the structured replay memory."""
+
+    reward: str = "sign"
+    """sign (the paper's R2), difference (R1) or shaped."""
+    target: str = "hindsight"
+    """hindsight: labels of the best labeling found so far; reward: returns."""
+    teacher: str = ""
+    """A solver whose labelings hindsight starts from; none if empty."""
+    exploration: Exploration = Exploration()
+    returns: Returns = Returns()
+    memory: Memory = Memory()
+    optimizer: Optimizer = Optimizer()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_reward(self.reward)
+        one_of(self, "target", DQN_TARGETS)
+
+    @property
+    def threads(self) -> int:
+        """Threads that play."""
+        return self.exploration.actors
+
+
+@dataclass(frozen=True)
+class MCTS(Method):
+    """Self-play with tree search: the network learns what the search decides."""
+
+    reward: str = "sign"
+    """sign (the paper's R2), difference (R1) or shaped."""
+    target: str = "improved"
+    """improved: values of the tree and known rewards; visits (the paper); hindsight."""
+    search: Search = Search()
+    play: SelfPlay = SelfPlay()
+    targets: TreeTargets = TreeTargets()
+    memory: Memory = Memory(capacity=20_000)
+    optimizer: Optimizer = Optimizer(learning_rate=3e-3, decay_rounds=100, updates=32, batch=32)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_reward(self.reward)
+        one_of(self, "target", MCTS_TARGETS)
+        self.search_options()
+
+    def search_options(self) -> SearchOptions:
+        """The search of self-play."""
+        from policrf.search.search import SearchOptions
+
+        return SearchOptions(
+            reward=self.reward, gumbel_scale=1.0, lowest=-1.0, borrow=0, stop_early=False,
+            **asdict(self.search),
+        )  # fmt: skip
+
+    @property
+    def threads(self) -> int:
+        """Threads that play."""
+        return self.play.actors
+
+
+@dataclass(frozen=True)
+class Evolve(Method):
+    """Search over few weights for the lowest energy in the end; starts from a good policy."""
+
+    kind: str = "residual"
+    """Kind of network: paper, or residual (a correction of the energy's own costs)."""
+    lower: str = "refined"
+    """What is lowered: the energy after local search (refined) or of the labeling (greedy)."""
+    perturbations: Perturbations = Perturbations()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self, "lower", LOWER)
+
+    @property
+    def threads(self) -> int:
+        """Threads that try perturbations."""
+        return self.perturbations.actors
+
+
+@dataclass(frozen=True)
+class Supervised(Method):
+    """The supervised baseline: true labels from the same features."""
+
+    balance: float = 0.5
+    """Classes are drawn with frequency^(1 − balance): 0 as they come, 1 all equally often."""
+    optimizer: Optimizer = Optimizer(decay_rounds=300, batch=256)
+
+
+METHODS: dict[str, type[Method]] = {
+    "dqn": DQN, "evolve": Evolve, "mcts": MCTS, "supervised": Supervised,
+}  # fmt: skip
+
+
+def _check_reward(reward: str) -> None:
+    from policrf.mdp.rewards import load_reward
+
+    load_reward(reward)

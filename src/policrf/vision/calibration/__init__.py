@@ -1,0 +1,1 @@
+"""Choosing the weights of an energy on prepared training data: the search, what it gives, files."""

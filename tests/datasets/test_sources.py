@@ -1,0 +1,33 @@
+import pytest
+from tests.vision.builders import prepared_scenes
+
+from policrf import make_scene
+from policrf.datasets.sources import load_instances
+from policrf.errors import InvalidFile
+from policrf.vision.energy_weights import Energy
+
+
+def test_one_model_file_is_a_list_of_one(tmp_path):
+    scene = make_scene(20, "A", seed=1)
+    scene.save(tmp_path / "scene.npz")
+    (found,) = load_instances(tmp_path / "scene.npz")
+    assert found.crf.energy(found.true_labels.clip(0)) == scene.crf.energy(
+        scene.true_labels.clip(0)
+    )
+    (plain,) = load_instances(tmp_path / "scene.npz", potentials="u+p")
+    assert len(plain.crf.potentials) == 1
+    (tmp_path / "model.txt").write_text("MARKOV")
+    with pytest.raises(InvalidFile, match=r"ends in \.uai or \.npz"):
+        load_instances(tmp_path / "model.txt")
+
+
+def test_prepared_folders_take_an_energy_or_its_file(tmp_path):
+    folder = prepared_scenes(tmp_path, 3) / "prepared"
+    Energy(alpha=0.4).save(tmp_path / "energy.yaml")
+    strong = load_instances(folder, energy=tmp_path / "energy.yaml", potentials="u+p", count=2)
+    same = load_instances(folder, energy=Energy(alpha=0.4), potentials="u+p")
+    weak = load_instances(str(folder), energy=Energy(alpha=0.2), potentials="u+p")
+    assert (len(strong), len(same)) == (2, 3)
+    weights = [part[0].crf.potentials[0].weights.sum() for part in (strong, same, weak)]
+    assert weights[0] == weights[1] == pytest.approx(2 * weights[2], rel=1e-6)
+    assert all(instance.positions is not None for instance in same)

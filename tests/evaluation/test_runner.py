@@ -1,0 +1,163 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.vision.builders import call, prepared_scenes
+
+import policrf as pc
+from policrf.datasets.instances import load_prepared
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.evaluation import runner
+from policrf.evaluation.results import read_results
+from policrf.evaluation.runner import evaluate
+from policrf.metrics import dense_matrix, mean_iou
+from policrf.vision.energy_weights import Energy
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 6) / "prepared"
+
+
+def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
+    instances = load_prepared(prepared, Energy(alpha=0.1))
+    first = instances[0]
+    policy = pc.Policy.untrained(
+        n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind="residual"
+    )
+    path = tmp_path / "own.safetensors"
+    policy.save(path)
+    begin = ["evaluate", str(prepared), "--jobs", "1", "--out", str(tmp_path / "out")]
+    searching = f"{path}:search=6,depth=2"
+    assert call([*begin, "--solvers", str(path), searching, "icm", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["solver"] for row in rows] == ["net", "oracle", str(path), searching, "icm"]
+    found = {r.key: r for r in read_results(tmp_path / "out" / "results.jsonl")}
+    for instance in load_prepared(prepared):
+        name = instance.source["name"]
+        greedy = pc.solve(instance, policy)
+        searched = pc.solve(instance, policy, search=6, depth=2)
+        assert found[str(path), name].energy == pytest.approx(greedy.energy)
+        assert found[searching, name].energy == pytest.approx(searched.energy)
+    assert call([*begin[:4], "--solvers", "icm:search=6"]) == 2
+    assert "icm has no option 'search'" in capsys.readouterr().err
+
+
+def test_results_are_those_of_the_solver(prepared):
+    instances = load_prepared(prepared, Energy(alpha=0.1))
+    results = evaluate(instances, ["net", "oracle", "unary", "icm"]).results
+    assert len(results) == 24
+    by_key = {result.key: result for result in results}
+    for instance in instances:
+        name = instance.source["name"]
+        solution = pc.solve(instance, "icm")
+        found = by_key["icm", name]
+        assert found.energy == pytest.approx(solution.energy)
+        assert sum(found.terms.values()) == pytest.approx(solution.energy)
+        shape = (instance.crf.n_labels,) * 2
+        pixels = dense_matrix(found.pixels, shape)
+        assert pixels.sum() == instance.truth.sum()
+        expected = instance.truth[np.arange(instance.crf.n_nodes), solution.labels].sum()
+        assert np.trace(pixels) == expected
+        oracle = dense_matrix(by_key["oracle", name].pixels, shape)
+        assert mean_iou(oracle) >= mean_iou(pixels)
+        assert np.trace(oracle) == instance.truth.max(axis=1).sum()
+
+
+def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):
+    instances = load_prepared(prepared)
+    full = evaluate(instances, ["unary", "icm"], out=tmp_path).results
+    log = tmp_path / "results.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:5]) + lines[5][: len(lines[5]) // 2])
+    advanced = []
+    again = evaluate(instances, ["unary", "icm"], out=tmp_path, advance=advanced.append).results
+    assert len(advanced) == 12
+    assert [r.key for r in again] == [r.key for r in full]
+    assert [r.energy for r in again] == [r.energy for r in full]
+    kept = [first.seconds == second.seconds for first, second in zip(again, full, strict=True)]
+    assert sum(kept) >= 5
+    assert len(read_results(log)) == 12
+
+
+def test_a_solver_that_cannot_take_a_potential_says_so(prepared):
+    def timid(run):
+        run.refuse_all_but()
+
+    from policrf.solvers.spec import SOLVERS
+
+    SOLVERS.register("timid", timid)
+    results = evaluate(load_prepared(prepared), ["timid"]).results
+    assert all("timid cannot take Potts" in result.failed for result in results)
+    assert all(math.isnan(result.energy) for result in results)
+
+
+def test_command_writes_tables(prepared, tmp_path, capsys):
+    out = tmp_path / "results"
+    arguments = [
+        "evaluate", str(prepared), "--solvers", "unary", "icm", "--potentials", "u+p+hop1",
+        "--compare", "icm", "unary", "--out", str(out), "--jobs", "1",
+    ]  # fmt: skip
+    assert call(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "icm − unary" in printed
+    assert {path.name for path in out.iterdir()} == {
+        "config.json", "results.jsonl", "results.csv", "summary.md", "summary.csv", "summary.json",
+    }  # fmt: skip
+    summary = json.loads((out / "summary.json").read_text())
+    assert [row["solver"] for row in summary["rows"]] == ["net", "oracle", "unary", "icm"]
+    assert len((out / "results.csv").read_text().splitlines()) == 1 + 4 * 6
+    assert call([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][3]["energy"] > 0
+    assert call([*arguments, "--potentials", "u+p"]) == 2
+    assert "its potentials differs" in capsys.readouterr().err
+
+
+def test_a_full_disk_keeps_what_is_finished(prepared, tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    log = tmp_path / "results.jsonl"
+    instances = load_prepared(prepared)
+    evaluate(instances[:2], ["unary"], out=tmp_path)
+    with runner._Log(Path("/dev/full")) as append, pytest.raises(InvalidFile, match="No space"):
+        append(read_results(log)[0])
+    assert len(read_results(log)) == 2
+
+
+def test_wrong_commands(prepared, tmp_path, capsys):
+    for arguments, message in (
+        ([str(prepared), "--solvers", "magic"], "no solver"),
+        ([str(tmp_path)], "nor prepared images"),
+        ([str(prepared), "--compare", "icm"], "pairs"),
+        ([str(prepared), "--energy", str(tmp_path / "none.yaml")], "none.yaml"),
+    ):
+        assert call(["evaluate", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same_results(prepared, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 0.0)
+    instances = load_prepared(prepared)
+    alone = evaluate(instances, ["unary", "icm"], jobs=1).results
+    together = evaluate(instances, ["unary", "icm"], jobs=2).results
+    assert [(r.key, r.energy, r.pixels) for r in alone] == [
+        (r.key, r.energy, r.pixels) for r in together
+    ]
+
+
+def test_any_instances_can_be_evaluated(capsys):
+    scenes = [pc.make_scene(30, "B", seed=seed) for seed in range(3)]
+    grid = pc.evaluate(scenes, ["unary", "icm", "synthetic-50:refine=true"])
+    for k, scene in enumerate(scenes):
+        found = grid.by_solver["synthetic-50:refine=true"][k]
+        assert found.energy == pc.solve(scene, "synthetic-50", refine=True).energy
+    assert "| icm |" in str(grid)
+    with pytest.raises(InvalidOption, match="prepared images"):
+        pc.evaluate(scenes, ["net"])
+    assert call(["evaluate", "synthetic:B:30", "--limit", "3", "--solvers", "icm", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    expected = [pc.solve(pc.make_scene(30, "B", seed=seed), "icm").energy for seed in range(3)]
+    assert rows[0]["energy"] == pytest.approx(np.mean(expected))

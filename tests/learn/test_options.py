@@ -1,0 +1,82 @@
+"""The options of learning: one default each, one name each."""
+
+import re
+from collections import Counter
+from dataclasses import fields, is_dataclass
+
+import pytest
+import tyro
+
+from policrf.cli.train import Config
+from policrf.errors import InvalidOption
+from policrf.learn.fields import flat, groups, with_fields
+from policrf.learn.option_groups import Memory
+from policrf.learn.options import DQN, METHODS
+from policrf.policy.network import Network, Spec
+
+
+def parsed(*arguments: str):
+    return tyro.cli(Config, args=list(arguments))
+
+
+def all_names(options) -> list[str]:
+    names = []
+    for field in fields(options):
+        names.append(field.name)
+        value = getattr(options, field.name)
+        names += all_names(value) if is_dataclass(value) else []
+    return names
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_two_options_of_a_command_share_a_name(method: str) -> None:
+    shared = [name for name, count in Counter(all_names(parsed(method))).items() if count > 1]
+    assert shared == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_commands_defaults_are_the_librarys(method: str) -> None:
+    assert parsed(method).method == METHODS[method]()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_help_shows_a_dozen_options_and_the_rest_under_headings(method: str, capsys) -> None:
+    with pytest.raises(SystemExit):
+        parsed(method, "--help")
+    shown = capsys.readouterr().out
+    options = METHODS[method]()
+    for name in flat(options):
+        assert re.search(rf"--{name.replace('_', '-')}[ ,]", shown)
+    for name in groups(options):
+        assert f" {name} options " in shown
+    top = [field.name for field in fields(parsed(method)) if field.name != "method"]
+    top += [field.name for field in fields(options) if field.name not in groups(options)]
+    assert len(top) <= 15
+
+
+def test_a_flat_name_means_the_same_everywhere() -> None:
+    flags = ("--width", "16", "--epsilon", "0.9", "--discount", "0.5", "--backup", "taken")
+    values = {"width": 16, "epsilon": 0.9, "discount": 0.5, "backup": "taken"}
+    assert parsed("dqn", *flags).method == with_fields(DQN(), values, "dqn")
+
+
+def test_groups_are_replaced_before_their_fields() -> None:
+    found = with_fields(DQN(), {"memory": Memory(capacity=7, keep=3), "keep": 5}, "dqn")
+    assert (found.memory.capacity, found.memory.keep) == (7, 5)
+    assert found.network == Network()
+
+
+def test_names_that_are_none_are_answered_with_those_that_are() -> None:
+    with pytest.raises(InvalidOption, match="no option 'learning_rates'; did you mean learning_ra"):
+        with_fields(DQN(), {"learning_rates": 1e-3}, "dqn")
+    with pytest.raises(InvalidOption, match="memory is 7; give Memory"):
+        with_fields(DQN(), {"memory": 7}, "dqn")
+
+
+def test_a_policys_spec_has_the_sizes_that_learning_gives_it() -> None:
+    spec = Spec(n_labels=3, n_features=4)
+    assert spec.network == Network()
+    assert spec.kind == "residual"
+    old = spec.as_dict()
+    old["rounds"] = old.pop("layers") + 1
+    assert Spec.from_dict(old).layers == spec.layers + 1

@@ -1,0 +1,46 @@
+"""The registry behind rewards, solvers and data sets."""
+
+from __future__ import annotations
+
+import pytest
+from tests.plugins.builders import write_plugin
+
+from policrf.errors import MissingDependency, UnknownName
+from policrf.registry import Registry
+
+
+@pytest.fixture
+def rewards(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(write_plugin(tmp_path)))
+    return Registry("reward", {"sign": "math:copysign"})
+
+
+def test_entry_points_join_the_built_in_names(rewards):
+    assert rewards.names() == ["broken", "mine", "plain", "sign"]
+    assert rewards.get("plain").__module__ == "policrf_mine"
+
+
+def test_a_plugin_cannot_replace_a_built_in_name(rewards):
+    import math
+
+    rewards.names()
+    assert rewards.get("sign") is math.copysign
+
+
+def test_a_broken_plugin_is_named_when_it_is_used_and_not_before(rewards):
+    rewards.names()
+    with pytest.raises(MissingDependency, match=r"reward 'broken'.*policrf_mine:no_such_thing"):
+        rewards.get("broken")
+
+
+def test_an_unknown_name_lists_those_there_are(rewards):
+    with pytest.raises(UnknownName, match="no reward is called 'x'; there are broken, mine, plain"):
+        rewards.get("x")
+
+
+def test_registering_takes_objects_and_strings():
+    registry = Registry("thing", {})
+    registry.register("number", 7)
+    registry.register("pi", "math:pi")
+    assert registry.get("number") == 7
+    assert registry.get("pi") == pytest.approx(3.14159, abs=1e-5)

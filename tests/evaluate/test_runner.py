@@ -8,6 +8,7 @@ from tests.vision.builders import call, prepared_scenes
 
 import policrf as pc
 from policrf.datasets.instances import load_prepared
+from policrf.datasets.sources import load_instances
 from policrf.errors import InvalidFile, InvalidOption, UnknownName
 from policrf.evaluate import runner
 from policrf.evaluate.results import read_results
@@ -86,6 +87,21 @@ def test_results_are_those_of_the_solver(prepared):
         oracle = dense_matrix(by_key["oracle", name].pixels, shape)
         assert mean_iou(oracle) >= mean_iou(pixels)
         assert np.trace(oracle) == instance.truth.max(axis=1).sum()
+
+
+def test_instances_of_any_source(tmp_path):
+    scenes = load_instances("synthetic:A:20+30", count=3)
+    results = evaluate(scenes, ["net", "oracle", "icm"], out=tmp_path)
+    assert [result.key for result in results[:3]] == [
+        ("net", "00000"), ("oracle", "00000"), ("icm", "00000"),
+    ]  # fmt: skip
+    assert [result.nodes for result in results[::3]] == [20, 30, 20]
+    assert all("no net" in result.failed for result in results[::3])
+    assert results[5].energy == pytest.approx(pc.solve(scenes[1], "icm").energy)
+    oracle = dense_matrix(results[4].pixels, (21, 21))
+    assert np.trace(oracle) == scenes[1].truth.max(axis=1).sum()
+    again = evaluate(scenes, ["icm"], out=tmp_path)
+    assert [r.seconds for r in again] == [r.seconds for r in results[2::3]]
 
 
 def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):

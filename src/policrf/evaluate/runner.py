@@ -18,15 +18,14 @@ from typing import IO, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
 from policrf.evaluate.results import Result, read_results, rewrite, to_line
+from policrf.evaluate.subjects import Subject, read_subject, subject_names
 from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
 from policrf.policy.checkpoint import list_policies, load_policy
 from policrf.policy.policy import Policy
 from policrf.solvers import SOLVERS, solve
-from policrf.vision.record import Record
 
 REFERENCES = ("net", "oracle")
 PATIENCE = 2.0  # seconds of work in this process before others are started
@@ -83,7 +82,7 @@ def stored_policy(name: str) -> Policy:
 class Job:
     """What a worker process needs: the instances, and how they are solved."""
 
-    instances: InstanceSequence
+    instances: Sequence[Instance]
     seconds: float | None = None
     seed: int = 0
 
@@ -92,7 +91,7 @@ Task = tuple[SolverSpec, int]
 
 
 def evaluate(
-    instances: InstanceSequence,
+    instances: Sequence[Instance],
     solvers: Sequence[str],
     *,
     out: Path | None = None,
@@ -105,8 +104,8 @@ def evaluate(
 
     Parameters
     ----------
-    instances: prepared data under an energy.
-    solvers: names with options, policies, "net" or "oracle".
+    instances: prepared data under an energy, or any others; see `load_instances`.
+    solvers: names with options, policies, "oracle", or "net" for prepared data.
     out: a folder for results.jsonl; results of an earlier run there are kept.
     seconds: time limit of one solver on one instance.
     seed: of the solvers.
@@ -117,7 +116,7 @@ def evaluate(
     job = Job(instances, seconds, seed)
     log = None if out is None else out / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
-    names = instances.names
+    names = subject_names(instances)
     tasks = [(spec, k) for k in range(len(instances)) for spec in specs]
     missing = [task for task in tasks if (task[0].text, names[task[1]]) not in known]
     for spec, _ in tasks[: len(tasks) - len(missing)]:
@@ -177,13 +176,11 @@ def solve_one(job: Job, task: Task, cache: dict[str, Any]) -> Result:
     """One solver on one instance."""
     spec, position = task
     if cache.get("position") != position:
-        cache.update(position=position, record=job.instances.record(position), instance=None)
-    record: Record = cache["record"]
+        cache.update(position=position, subject=read_subject(job.instances, position))
+    subject: Subject = cache["subject"]
     if spec.name in REFERENCES:
-        return _reference(spec, record)
-    if cache["instance"] is None:
-        cache["instance"] = job.instances.build(record)
-    return judged(cache["instance"], spec, record.name, job.seconds, job.seed)
+        return _reference(spec, subject)
+    return judged(subject.instance, spec, subject.name, job.seconds, job.seed)
 
 
 def judged(
@@ -219,18 +216,20 @@ def judged(
     )
 
 
-def _reference(spec: SolverSpec, record: Record) -> Result:
-    truth, confusion = record.truth, record.net_confusion
-    if truth is None or confusion is None:
-        return Result(spec.text, record.name, record.n_nodes, failed="there is no truth")
+def _reference(spec: SolverSpec, subject: Subject) -> Result:
+    name, truth, n_nodes = subject.name, subject.instance.truth, subject.instance.crf.n_nodes
+    if truth is None:
+        return Result(spec.text, name, n_nodes, failed="there is no truth")
     if spec.name == "net":
-        pixels = sparse_rows(confusion).tolist()
-        return Result(spec.text, record.name, record.n_nodes, pixels=pixels)
+        if subject.net_confusion is None:
+            return Result(spec.text, name, n_nodes, failed="no net has labeled these pixels")
+        pixels = sparse_rows(subject.net_confusion).tolist()
+        return Result(spec.text, name, n_nodes, pixels=pixels)
     best = np.argmax(truth, axis=1)
     return Result(
         spec.text,
-        record.name,
-        record.n_nodes,
+        name,
+        n_nodes,
         pixels=sparse_rows(pixel_confusion(truth, best)).tolist(),
         superpixels=sparse_rows(node_confusion(truth, best)).tolist(),
     )

@@ -25,9 +25,9 @@ from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner
 from policrf.learn.engines import Kept
-from policrf.learn.fields import with_fields
 from policrf.learn.mcts import MCTSLearner
 from policrf.learn.options import DQN, MCTS
+from policrf.learn.options.fields import with_fields
 from policrf.learn.self_play import play_game
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

@@ -4,7 +4,7 @@ import pytest
 import policrf as pc
 from policrf.learn.acting import play
 from policrf.learn.corpus import Corpus
-from policrf.learn.option_groups import Returns
+from policrf.learn.options import Returns
 from policrf.learn.targets import BestKnown, following_states, steps_of
 from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine

@@ -16,7 +16,7 @@ import torch
 
 from policrf.learn.corpus import Corpus
 from policrf.learn.forward import Parameters, parameters, weights_of
-from policrf.learn.option_groups import Memory, Optimizer
+from policrf.learn.options import Memory, Optimizer
 from policrf.learn.replay import Replay
 from policrf.learn.targets import BestKnown
 from policrf.policy.network import Spec, Weights

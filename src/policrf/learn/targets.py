@@ -18,7 +18,7 @@ import numpy as np
 
 from policrf.learn.acting import Trail
 from policrf.learn.corpus import Corpus
-from policrf.learn.option_groups import Returns
+from policrf.learn.options import Returns
 from policrf.learn.replay import LabelArray, Steps, returns, states_before
 from policrf.policy.network import INPUTS
 from policrf.types import Float32Array, FloatArray, IntArray

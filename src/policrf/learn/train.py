@@ -13,11 +13,11 @@ from policrf.errors import InvalidInstance, InvalidOption
 from policrf.learn.corpus import Corpus
 from policrf.learn.dqn import DQNLearner
 from policrf.learn.evolve import EvolveLearner
-from policrf.learn.fields import flat, with_fields
 from policrf.learn.learner import Learner
 from policrf.learn.loop import Plan, Report, run_loop
 from policrf.learn.mcts import MCTSLearner
 from policrf.learn.options import METHODS, Method
+from policrf.learn.options.fields import flat, with_fields
 from policrf.learn.pools import Pooled
 from policrf.learn.supervised import SupervisedLearner
 from policrf.policy.checkpoint import load_policy

@@ -61,7 +61,7 @@ def validate(
         return Figures(energy, iou, pixel_iou)
     refined = [refine_labels(i.crf, y) for i, y in zip(instances, labelings, strict=True)]
     refined_energy, refined_iou, _ = score(instances, refined)
-    return Figures(energy, iou, pixel_iou, refined_energy, refined_iou)
+    return Figures(energy, iou, pixel_iou, refined=refined_energy, refined_iou=refined_iou)
 
 
 def score(

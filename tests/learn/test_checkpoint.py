@@ -6,7 +6,7 @@ import torch
 
 import policrf as pc
 from policrf.errors import InvalidFile
-from policrf.learn.checkpoint import load_state, save_state
+from policrf.learn.run_checkpoint import load_state, save_state
 from policrf.learn.train import train
 
 STATE = {

@@ -24,11 +24,11 @@ import torch
 
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidFile
-from policrf.learn.checkpoint import load_state, save_state
-from policrf.learn.engines import kept_engines
-from policrf.learn.learner import Learner
+from policrf.learn.experience.engines import kept_engines
+from policrf.learn.experience.pools import Pooled
+from policrf.learn.learners.learner import Learner
 from policrf.learn.options import Method
-from policrf.learn.pools import Pooled
+from policrf.learn.run_checkpoint import load_state, save_state
 from policrf.learn.validate import Figures, validate
 from policrf.policy.policy import Policy
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.learn.engines import Kept, kept_engines
+from policrf.learn.experience.engines import Kept, kept_engines
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy

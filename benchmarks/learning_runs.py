@@ -15,7 +15,7 @@ from typing import Annotated
 import tyro
 from command import run as policrf
 
-from policrf.evaluation.report import Table, write_tables
+from policrf.evaluation.tables import Table, write_tables
 
 REWARD = ("--target", "reward")
 RESIDUAL = ("--kind", "residual")

@@ -20,15 +20,15 @@ from typing import Any
 import torch
 import tyro
 
-from policrf.evaluation.report import Table, write_tables
-from policrf.learn.acting import play
-from policrf.learn.corpus import Corpus
-from policrf.learn.dqn import DQNLearner
-from policrf.learn.engines import Kept
-from policrf.learn.fields import with_fields
-from policrf.learn.mcts import MCTSLearner
+from policrf.evaluation.tables import Table, write_tables
+from policrf.learn.experience.acting import play
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.engines import Kept
+from policrf.learn.experience.self_play import play_game
+from policrf.learn.learners.dqn import DQNLearner
+from policrf.learn.learners.mcts import MCTSLearner
 from policrf.learn.options import DQN, MCTS
-from policrf.learn.self_play import play_game
+from policrf.learn.options.flat_fields import with_fields
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.scenes import make_scene

@@ -19,7 +19,7 @@ import numpy as np
 import tyro
 
 from policrf.datasets.sources import load_instances
-from policrf.evaluation.report import Table, write_tables
+from policrf.evaluation.tables import Table, write_tables
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.policy import Policy

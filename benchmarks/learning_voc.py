@@ -20,7 +20,7 @@ from command import run as policrf
 from learning_table import Config as TableConfig
 from learning_table import measure
 
-from policrf.evaluation.report import Table, write_tables
+from policrf.evaluation.tables import Table, write_tables
 
 KINDS = ("u", "u+p", "u+p+hop1", "u+p+hop1+hop2")
 SOLVERS = (

@@ -22,7 +22,7 @@ from typing import Annotated
 import tyro
 
 from policrf.datasets.store import SHARD_SIZE, Prepared, shard_path, write_shard
-from policrf.evaluation.report import Table, write_tables
+from policrf.evaluation.tables import Table, write_tables
 
 PASS_OVER = """
 import sys, time

@@ -17,8 +17,8 @@ import numpy as np
 import tyro
 
 from policrf.datasets.sources import load_instances
-from policrf.evaluation.report import Table, write_tables
-from policrf.learn.acting import play
+from policrf.evaluation.tables import Table, write_tables
+from policrf.learn.experience.acting import play
 from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy

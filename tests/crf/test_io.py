@@ -176,6 +176,6 @@ def test_the_six_uai_models_score_their_optimum():
     assert len(optima) == 6
     for name, optimum in optima.items():
         crf = pc.read_uai(UAI / name)
-        solution = pc.solve(crf, "exact", seconds=60)
+        solution = pc.solve(crf, "exact", seconds=600)
         assert crf.energy(solution.labels) == pytest.approx(optimum, rel=1e-7)
         assert solution.optimal

@@ -8,7 +8,8 @@ from tests.vision.builders import call, prepared_scenes
 
 import policrf as pc
 from policrf.datasets.instances import load_prepared
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.datasets.sources import load_instances
+from policrf.errors import InvalidFile
 from policrf.evaluation import runner
 from policrf.evaluation.results import read_results
 from policrf.evaluation.runner import evaluate
@@ -64,6 +65,21 @@ def test_results_are_those_of_the_solver(prepared):
         oracle = dense_matrix(by_key["oracle", name].pixels, shape)
         assert mean_iou(oracle) >= mean_iou(pixels)
         assert np.trace(oracle) == instance.truth.max(axis=1).sum()
+
+
+def test_instances_of_any_source(tmp_path):
+    scenes = load_instances("synthetic:A:20+30", count=3)
+    results = evaluate(scenes, ["net", "oracle", "icm"], out=tmp_path).results
+    assert [result.key for result in results[:3]] == [
+        ("net", "00000"), ("oracle", "00000"), ("icm", "00000"),
+    ]  # fmt: skip
+    assert [result.nodes for result in results[::3]] == [20, 30, 20]
+    assert all("no net" in result.failed for result in results[::3])
+    assert results[5].energy == pytest.approx(pc.solve(scenes[1], "icm").energy)
+    oracle = dense_matrix(results[4].pixels, (21, 21))
+    assert np.trace(oracle) == scenes[1].truth.max(axis=1).sum()
+    again = evaluate(scenes, ["icm"], out=tmp_path)
+    assert [r.seconds for r in again] == [r.seconds for r in results[2::3]]
 
 
 def test_an_interrupted_evaluation_goes_on(prepared, tmp_path):
@@ -155,8 +171,6 @@ def test_any_instances_can_be_evaluated(capsys):
         found = grid.by_solver["synthetic-50:refine=true"][k]
         assert found.energy == pc.solve(scene, "synthetic-50", refine=True).energy
     assert "| icm |" in str(grid)
-    with pytest.raises(InvalidOption, match="prepared images"):
-        pc.evaluate(scenes, ["net"])
     assert call(["evaluate", "synthetic:B:30", "--limit", "3", "--solvers", "icm", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     expected = [pc.solve(pc.make_scene(30, "B", seed=seed), "icm").energy for seed in range(3)]

@@ -9,9 +9,8 @@ import tyro
 
 from policrf.cli.train import Config
 from policrf.errors import InvalidOption
-from policrf.learn.fields import flat, groups, with_fields
-from policrf.learn.option_groups import Memory
-from policrf.learn.options import DQN, METHODS
+from policrf.learn.options import DQN, METHODS, Memory
+from policrf.learn.options.flat_fields import flat, groups, with_fields
 from policrf.policy.network import Network, Spec
 
 

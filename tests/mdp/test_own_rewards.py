@@ -8,8 +8,8 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption, MissingDependency, RewardFailed
-from policrf.learn.acting import play
-from policrf.learn.self_play import play_game
+from policrf.learn.experience.acting import play
+from policrf.learn.experience.self_play import play_game
 from policrf.mdp.rewards import REWARDS, SHAPED, SIGN, Reward, difference, load_reward, shaped, sign
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine

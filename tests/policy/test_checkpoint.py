@@ -11,7 +11,7 @@ from tests.policy.builders import KINDS, random_instance, random_policy
 
 import policrf as pc
 from policrf.errors import InvalidFile, InvalidOption, PolicyMismatch, UnknownName
-from policrf.policy.checkpoint import write_safetensors
+from policrf.policy.safetensors import write_safetensors
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)

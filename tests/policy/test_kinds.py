@@ -1,4 +1,4 @@
-"""A kind of network is an entry of `KINDS`: the worked example of docs/_extending_network.md."""
+"""A kind of network is an entry of `KINDS`: the worked example of docs/extending.md."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.evaluation.report import Table
+from policrf.evaluation.tables import Table
 from policrf.metrics import mean_iou, node_confusion
 from policrf.scenes import PRESETS, make_scene
 from policrf.solvers import solve

@@ -16,7 +16,7 @@ from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.crf.model import CRF
-from policrf.evaluation.report import Table
+from policrf.evaluation.tables import Table
 from policrf.scenes import make_scene
 from policrf.types import FloatArray, IntArray
 

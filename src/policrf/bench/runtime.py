@@ -18,7 +18,7 @@ from typing import Any
 from policrf.bench.peers import PEERS, available_peers
 from policrf.crf.instance import Instance
 from policrf.errors import UnsupportedPotential
-from policrf.evaluation.report import Table
+from policrf.evaluation.tables import Table
 from policrf.policy.engine import label_many
 from policrf.policy.policy import Policy
 from policrf.scenes import make_scene

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policrf.bench.runtime import Result
-from policrf.evaluation.report import Table
+from policrf.evaluation.tables import Table
 
 KINDS = {"paper": "untrained:kind=paper", "residual": "untrained"}
 ALL, HOP1, PAIRS = "u+p+hop1+hop2", "u+p+hop1", "u+p"

@@ -22,7 +22,7 @@ from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.json_text import as_json, read_json, write_json
 from policrf.errors import InvalidFile, UnsupportedPotential
-from policrf.evaluation.report import Table
+from policrf.evaluation.tables import Table
 from policrf.scenes import make_scene
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec

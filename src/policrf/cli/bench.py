@@ -12,7 +12,7 @@ import tyro
 from policrf.bench import runtime
 from policrf.bench.runtime import Runtime
 from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
-from policrf.evaluation.report import Table, write_tables
+from policrf.evaluation.tables import Table, write_tables
 
 
 @dataclass(frozen=True)

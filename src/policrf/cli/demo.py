@@ -36,7 +36,7 @@ def run(config: Config) -> None:
     from policrf.bench import demo
     from policrf.cli.progress import progress_bar
     from policrf.errors import InvalidOption
-    from policrf.evaluation.report import write_tables
+    from policrf.evaluation.tables import write_tables
     from policrf.explore.demo_page import write_demo_page
     from policrf.scenes import make_scene
 

@@ -15,8 +15,8 @@ import tyro
 
 from policrf.cli.train_progress import TrainingBar
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.learn.fields import flat, with_fields
 from policrf.learn.options import DQN, MCTS, METHODS, Evolve, Method, Supervised
+from policrf.learn.options.flat_fields import flat, with_fields
 
 Options = TypeVar("Options", bound=Method)
 _CONFIG = "config.json"

@@ -16,15 +16,14 @@ from typing import IO, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.datasets.instances import InstanceSequence
 from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, InvalidOption, UnsupportedPotential
+from policrf.errors import InvalidFile, UnsupportedPotential
 from policrf.evaluation.results import Result, read_results, rewrite, to_line
+from policrf.evaluation.subjects import Subject, label_names, read_subject, subject_names
 from policrf.evaluation.summary import ResultGrid
 from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
-from policrf.vision.record import Record
 
 REFERENCES = ("net", "oracle")
 PATIENCE = 2.0  # seconds of work in this process before others are started
@@ -64,8 +63,8 @@ def evaluate(
     instances
         Instances of one label set, as `load_instances` gives them.
     solvers
-        Solvers and policies as in `solve`, one row each. Prepared images have two more: "net", the
-        segmentation net's own pixels, and "oracle", the best labeling that superpixels allow.
+        Solvers and policies as in `solve`, one row each. Two more are references: "oracle",
+        the best labeling by the truth, and, for prepared images, "net", the net's own pixels.
     out
         Folder for results.jsonl; what an earlier run left there is not solved again.
     seconds
@@ -83,11 +82,10 @@ def evaluate(
     True
     """
     specs = [parse_row(text) for text in dict.fromkeys(solvers)]
-    _refuse_references(specs, instances)
     job = Job(instances, seconds, seed)
     log = None if out is None else Path(out) / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
-    names = names_of(instances)
+    names = subject_names(instances)
     tasks = [(spec, k) for k in range(len(instances)) for spec in specs]
     missing = [task for task in tasks if (task[0].text, names[task[1]]) not in known]
     for spec, _ in tasks[: len(tasks) - len(missing)]:
@@ -101,27 +99,6 @@ def evaluate(
             advance(result.solver)
     results = [known[spec.text, names[k]] for spec, k in tasks]
     return ResultGrid(results, label_names(instances), seed)
-
-
-def names_of(instances: Sequence[Instance]) -> list[str]:
-    """One name an instance: an image's, else its number."""
-    if isinstance(instances, InstanceSequence):
-        return instances.names
-    return [str(k) for k in range(len(instances))]
-
-
-def label_names(instances: Sequence[Instance]) -> tuple[str, ...]:
-    """The names of the labels, or their numbers."""
-    if isinstance(instances, InstanceSequence):
-        return instances.prepared.labels
-    first = instances[0]
-    return first.label_names or tuple(map(str, range(first.crf.n_labels)))
-
-
-def _refuse_references(specs: Sequence[SolverSpec], instances: Sequence[Instance]) -> None:
-    wrong = [spec.text for spec in specs if spec.name in REFERENCES]
-    if wrong and not isinstance(instances, InstanceSequence):
-        raise InvalidOption(f"the row {wrong[0]} is for prepared images; these instances are not")
 
 
 class _Log:
@@ -168,16 +145,12 @@ def _run(job: Job, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 def solve_one(job: Job, task: Task, cache: dict[str, Any]) -> Result:
     """One solver on one instance."""
     spec, position = task
-    if not isinstance(job.instances, InstanceSequence):
-        return judged(job.instances[position], spec, str(position), job.seconds, job.seed)
     if cache.get("position") != position:
-        cache.update(position=position, record=job.instances.record(position), instance=None)
-    record: Record = cache["record"]
+        cache.update(position=position, subject=read_subject(job.instances, position))
+    subject: Subject = cache["subject"]
     if spec.name in REFERENCES:
-        return _reference(spec, record)
-    if cache["instance"] is None:
-        cache["instance"] = job.instances.build(record)
-    return judged(cache["instance"], spec, record.name, job.seconds, job.seed)
+        return _reference(spec, subject)
+    return judged(subject.instance, spec, subject.name, job.seconds, job.seed)
 
 
 def judged(
@@ -211,18 +184,20 @@ def judged(
     )
 
 
-def _reference(spec: SolverSpec, record: Record) -> Result:
-    truth, confusion = record.truth, record.net_confusion
-    if truth is None or confusion is None:
-        return Result(spec.text, record.name, record.n_nodes, failed="there is no truth")
+def _reference(spec: SolverSpec, subject: Subject) -> Result:
+    name, truth, n_nodes = subject.name, subject.instance.truth, subject.instance.crf.n_nodes
+    if truth is None:
+        return Result(spec.text, name, n_nodes, failed="there is no truth")
     if spec.name == "net":
-        pixels = sparse_rows(confusion).tolist()
-        return Result(spec.text, record.name, record.n_nodes, pixels=pixels)
+        if subject.net_confusion is None:
+            return Result(spec.text, name, n_nodes, failed="no net has labeled these pixels")
+        pixels = sparse_rows(subject.net_confusion).tolist()
+        return Result(spec.text, name, n_nodes, pixels=pixels)
     best = np.argmax(truth, axis=1)
     return Result(
         spec.text,
-        record.name,
-        record.n_nodes,
+        name,
+        n_nodes,
         pixels=sparse_rows(pixel_confusion(truth, best)).tolist(),
         superpixels=sparse_rows(node_confusion(truth, best)).tolist(),
     )

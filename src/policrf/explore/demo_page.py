@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policrf.bench.demo import POLICY, REFINED, Demo
 from policrf.crf.io.files import atomic_write
-from policrf.evaluation.report import format_value
+from policrf.evaluation.tables import format_value
 from policrf.plots.mosaic import Mosaic
 from policrf.plots.png import data_url
 

@@ -1,7 +1,7 @@
 """The loop that every learner shares: rounds, validation, log, checkpoints, resume.
 
 A run's folder holds config.json (what was asked for), log.jsonl (a line a validation),
-checkpoint.pt (everything to go on from, a minute old or less, written whole or not at all),
+checkpoint.safetensors (everything to go on from, a minute old or less, with a checksum),
 best.safetensors (lowest validation energy, on a part of the training data that is not trained on),
 last.safetensors, and the same curves for TensorBoard. Without a folder nothing is written and the
 best policy is returned.
@@ -18,41 +18,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile
-from policrf.learn.engines import kept_engines
+from policrf.learn.experience.engines import kept_engines
+from policrf.learn.experience.pools import Pooled
+from policrf.learn.learners.learner import Learner
 from policrf.learn.options import Method
+from policrf.learn.run_checkpoint import load_state, save_state
 from policrf.learn.validate import Figures, validate
 from policrf.policy.policy import Policy
 
-CHECKPOINT, BEST, LAST, LOG = "checkpoint.pt", "best.safetensors", "last.safetensors", "log.jsonl"
+CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+LAST, LOG = "last.safetensors", "log.jsonl"
 CHECKPOINT_SECONDS = 60.0
 Report = Callable[[dict[str, Any]], None]
-
-
-class Driven(Protocol):
-    """What the loop drives: a `Learner`, or one after another (`pools.py`)."""
-
-    @property
-    def rounds(self) -> int: ...  # noqa: D102
-    @property
-    def episodes(self) -> int: ...  # noqa: D102
-    @property
-    def transitions(self) -> int: ...  # noqa: D102
-    @property
-    def updates(self) -> int: ...  # noqa: D102
-    @property
-    def recent(self) -> dict[str, float]: ...  # noqa: D102
-    def begin(self, pool: ThreadPoolExecutor) -> None: ...  # noqa: D102
-    def round(self, pool: ThreadPoolExecutor) -> None: ...  # noqa: D102
-    def policy(self) -> Policy: ...  # noqa: D102
-    def state(self) -> dict[str, Any]: ...  # noqa: D102
-    def restore(self, state: dict[str, Any]) -> None: ...  # noqa: D102
+Driven = Learner | Pooled  # what the loop drives
 
 
 @dataclass(frozen=True)
@@ -234,8 +218,7 @@ class _Run:
                 "best_value": self.best_value,
                 "validated_round": self.validated_round,
             }
-            with atomic_write(self.out / CHECKPOINT) as file:
-                torch.save(state, file)
+            save_state(self.out / CHECKPOINT, state)
             self.plan.finish(self.learner.policy()).save(self.out / LAST)
         self.saved = self.clock()
 
@@ -246,7 +229,7 @@ class _Run:
         path = self.out / CHECKPOINT
         if not path.is_file():
             raise InvalidFile(f"{path}: there is no checkpoint to go on from")
-        state = torch.load(path, weights_only=False)
+        state = load_state(path)
         self.learner.restore(state["learner"])
         self.clock = Clock(state["seconds"])
         self.best_value = state["best_value"]

@@ -10,16 +10,16 @@ from typing import Any
 from policrf.crf.instance import Instance
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.learn.corpus import Corpus
-from policrf.learn.dqn import DQNLearner
-from policrf.learn.evolve import EvolveLearner
-from policrf.learn.fields import flat, with_fields
-from policrf.learn.learner import Learner
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.pools import Pooled
+from policrf.learn.learners.dqn import DQNLearner
+from policrf.learn.learners.evolve import EvolveLearner
+from policrf.learn.learners.learner import Learner
+from policrf.learn.learners.mcts import MCTSLearner
+from policrf.learn.learners.supervised import SupervisedLearner
 from policrf.learn.loop import Plan, Report, run_loop
-from policrf.learn.mcts import MCTSLearner
 from policrf.learn.options import METHODS, Method
-from policrf.learn.pools import Pooled
-from policrf.learn.supervised import SupervisedLearner
+from policrf.learn.options.flat_fields import flat, with_fields
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.learn.engines import Kept, kept_engines
+from policrf.learn.experience.engines import Kept, kept_engines
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
@@ -61,7 +61,7 @@ def validate(
         return Figures(energy, iou, pixel_iou)
     refined = [refine_labels(i.crf, y) for i, y in zip(instances, labelings, strict=True)]
     refined_energy, refined_iou, _ = score(instances, refined)
-    return Figures(energy, iou, pixel_iou, refined_energy, refined_iou)
+    return Figures(energy, iou, pixel_iou, refined=refined_energy, refined_iou=refined_iou)
 
 
 def score(

@@ -47,13 +47,20 @@ class Completion(NamedTuple):
 def new_completion(
     arrays: Arrays, default: IntArray, *, beliefs: bool = False, sweeps: int = 0, limit: float = 0.0
 ) -> Completion:
-    """The completion of the empty labeling by `default` [N].
+    """The completion of the empty labeling.
 
     Parameters
     ----------
-    beliefs: whether to hold beliefs, for expected costs: softmax(−unary), and `sweeps` of mean
-    field after it. limit: quotas that cost more than so many times their penalty are given up
-    (`foresight`); 0 pursues them all.
+    arrays
+        The CRF.
+    default
+        Labels `[N]` of the nodes that have none yet.
+    beliefs
+        Whether to hold beliefs `[N, L]`, for expected costs; they begin as softmax(−unary).
+    sweeps
+        Sweeps of mean field that the beliefs go through (`foresight.py`).
+    limit
+        Quotas that cost more than `limit` times their penalty are given up; 0 pursues them all.
     """
     fixed = np.array(default, np.int64)
     unary = arrays.unary
@@ -67,14 +74,16 @@ def new_completion(
     if beliefs and sweeps > 0:
         foresee(arrays, penalties, sweeps, share)
     matches = np.zeros(len(arrays.clique_kind), np.int64)
-    completion = Completion(fixed, fixed.copy(), matches, share, penalties)
+    completion = Completion(
+        default=fixed, labels=fixed.copy(), matches=matches, beliefs=share, penalties=penalties
+    )
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion
 
 
 @leaf
 def complete(a: Arrays, z: Completion, labels: IntArray) -> None:
-    """Start over from a full or partial labeling (−1 = unlabeled)."""
+    """Set z and its counts to a full or partial labeling [N] (−1 = unlabeled)."""
     for i in range(len(labels)):
         z.labels[i] = labels[i] if labels[i] >= 0 else z.default[i]
     for c in range(len(a.clique_kind)):
@@ -141,7 +150,7 @@ def completed_energy(a: Arrays, s: State, z: Completion) -> float:
 
 @leaf
 def completed_change(a: Arrays, s: State, z: Completion, i: int, label: int) -> float:
-    """Φ after labeling the unlabeled node i, minus Φ before; the state is left as it is."""
+    """Φ after labeling the unlabeled node i, minus Φ before; the state does not change."""
     old = z.labels[i]
     change = capped(a.unary[i, label]) - capped(a.unary[i, old])
     if label != old:

@@ -52,28 +52,28 @@ class Explorer(NamedTuple):
 
 
 def new_explorer(crf: CRF) -> Explorer:
-    """For one CRF; call `start_exploring` before each episode."""
+    """An explorer of one CRF; call `start_exploring` before each episode."""
     from policrf.crf.features import entropy, unary_distribution  # brings scipy along
 
     n_nodes = crf.n_nodes
     return Explorer(
-        np.zeros(n_nodes, np.int64),
-        entropy(unary_distribution(crf.unary)),
-        np.argmin(crf.unary, axis=1).astype(np.int64),
-        np.zeros(n_nodes),
-        new_tournament(n_nodes),
-        new_tournament(n_nodes),
-        np.arange(n_nodes),
-        np.arange(n_nodes),
-        np.array([n_nodes]),
-        np.zeros(n_nodes + 1, np.int64),
-        np.zeros(crf.n_labels, np.int64),
+        labeled_neighbours=np.zeros(n_nodes, np.int64),
+        entropy=entropy(unary_distribution(crf.unary)),
+        unary_labels=np.argmin(crf.unary, axis=1).astype(np.int64),
+        jitter=np.zeros(n_nodes),
+        adjacency=new_tournament(n_nodes),
+        certainty=new_tournament(n_nodes),
+        remaining=np.arange(n_nodes),
+        position=np.arange(n_nodes),
+        left=np.array([n_nodes]),
+        stamp=np.zeros(n_nodes + 1, np.int64),
+        votes=np.zeros(crf.n_labels, np.int64),
     )
 
 
 @leaf
 def start_exploring(g: Graph, e: Explorer, labels: IntArray, generator: Generator) -> None:
-    """Start over from a partial labeling (−1 = unlabeled), with fresh ties."""
+    """Start an episode at a partial labeling [N] (−1 = unlabeled), and draw how ties are broken."""
     n_nodes = len(labels)
     e.left[0] = 0
     last = n_nodes - 1
@@ -105,7 +105,7 @@ def adjacency_score(g: Graph, e: Explorer, i: int) -> float:
 
 @leaf
 def note_labeled(g: Graph, e: Explorer, i: int) -> None:
-    """Node i has just been labeled."""
+    """Keep up with a state in which node i has just been labeled."""
     e.left[0] -= 1
     at, last = e.position[i], e.remaining[e.left[0]]
     e.remaining[at], e.remaining[e.left[0]] = last, i
@@ -121,7 +121,7 @@ def note_labeled(g: Graph, e: Explorer, i: int) -> None:
 
 @leaf
 def note_unlabeled(g: Graph, e: Explorer, i: int) -> None:
-    """The label of node i has just been taken away."""
+    """Keep up with a state in which node i has just lost its label."""
     at = e.position[i]
     first = e.remaining[e.left[0]]
     e.remaining[at], e.remaining[e.left[0]] = first, i
@@ -209,7 +209,10 @@ def random_mate(a: Arrays, s: State, e: Explorer, generator: Generator) -> int:
 def explore(
     a: Arrays, s: State, e: Explorer, chosen: int, random_labels: bool, generator: Generator
 ) -> tuple[int, int]:
-    """An action of the set M1, M2, M3 or RANDOM; label −1 asks for the policy's best there."""
+    """An action (node, label) of the set M1, M2, M3 or RANDOM.
+
+    Label −1 stands for the policy's best at that node.
+    """
     if chosen == M3:
         i = random_mate(a, s, e, generator)
         if i >= 0:

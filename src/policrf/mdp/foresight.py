@@ -9,11 +9,11 @@ it (counting cliques only; tables and custom terms are left out). A node is visi
 a neighbour's beliefs have moved.
 
 Quotas (HOP2) are all or nothing: nodes that take the label of a box whose quota is missed in the
-end are wasted. A quota is pursued where its cheapest members can be had for at most `limit` times
-its penalty, and given up (penalty 0) elsewhere. The price of a member is what its label costs over
-the best other one, as the beliefs of nodes *outside* the clique see it: edges inside cost nothing
-where the clique turns as a whole. Quotas are taken up in the order of their price, and a member
-that is promised to one label is not for sale to another.
+end are wasted. A quota is pursued where its cheapest members cost no more than `limit` times its
+penalty in all, and given up (penalty 0) elsewhere. The price of a member is what its label costs
+over the best other one, as the beliefs of nodes *outside* the clique see it: edges inside cost
+nothing where the clique turns as a whole. Quotas are taken up in the order of their price, and a
+member that is promised to one label is not for sale to another.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def believed_costs(
     a: Arrays, penalties: FloatArray, beliefs: Float32Array, expected: FloatArray, i: int,
     out: FloatArray,
 ) -> None:  # fmt: skip
-    """What every label costs node i if its neighbours follow their beliefs, into `out` [L]."""
+    """What each label costs node i if its neighbours follow their beliefs, into `out` [L]."""
     for label in range(len(out)):
         out[label] = a.unary[i, label]
     for at in range(a.adj_ptr[i], a.adj_ptr[i + 1]):

@@ -1,8 +1,8 @@
 """A tournament tree: the largest of N values, kept while single values change.
 
 Every inner node holds the winning leaf of its two children, so the maximum is read at the root and
-a change climbs at most log2 N levels; it stops where the winner is another leaf and stays it. Among
-equal values the lowest leaf wins, as in `numpy.argmax`.
+a change climbs at most log2 N levels; it stops at the first match whose winner is another leaf and
+remains so. Among equal values the lowest leaf wins, as in `numpy.argmax`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def better(values: FloatArray, one: int, other: int) -> int:
 
 @leaf
 def rebuild(t: Tournament) -> None:
-    """All matches anew, after any number of changes to `values`: O(N)."""
+    """Play all matches again, after any number of changes to `values`: O(N)."""
     size = len(t.winners)
     for n in range(size - 1, 0, -1):
         if 2 * n >= size:

@@ -1,27 +1,19 @@
-"""One safetensors file holds a policy: its tensors, and everything else as JSON in the header.
-
-The format is small enough to read and write here, without torch and without the safetensors
-package: 8 bytes with the length of a JSON header (little-endian), the header (name -> dtype, shape,
-offsets, and "__metadata__": strings), then the tensors' bytes. Other tools that know safetensors
-can open the file.
-"""
+"""One safetensors file holds a policy: its tensors, and everything else as JSON in the header."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from policrf._version import __version__
-from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
-from policrf.policy.network import Spec, Weights
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
+from policrf.policy.safetensors import read_safetensors, write_safetensors
 
 FORMAT, SCHEMA = "policrf-policy", 1
-_LARGEST_HEADER = 10_000_000
 _PRETRAINED = Path(__file__).resolve().parent.parent / "pretrained"
 _SUFFIX = ".safetensors"
 
@@ -56,6 +48,9 @@ def load_policy(source: str | Path) -> Policy:
             )
         path = shipped
     weights, metadata = read_safetensors(path)
+    for name, array in weights.items():
+        if array.dtype != np.float32:
+            raise InvalidFile(f"{path}: tensor {name} is {array.dtype}; policies hold float32")
     if metadata.get("format") != FORMAT:
         raise InvalidFile(f"{path} is a safetensors file, but not of a policy")
     if int(metadata.get("schema", "0")) > SCHEMA:
@@ -76,47 +71,3 @@ def load_policy(source: str | Path) -> Policy:
 def list_policies() -> list[str]:
     """The names of the policies that ship with the package."""
     return sorted(path.stem for path in _PRETRAINED.glob(f"*{_SUFFIX}"))
-
-
-def write_safetensors(path: Path, tensors: Weights, metadata: dict[str, str]) -> None:
-    """float32 tensors and string metadata; the header is padded so that the data is aligned."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    offset = 0
-    for name, array in tensors.items():
-        header[name] = {
-            "dtype": "F32",
-            "shape": list(array.shape),
-            "data_offsets": [offset, offset + array.nbytes],
-        }
-        offset += array.nbytes
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(len(text).to_bytes(8, "little"))
-        file.write(text)
-        for array in tensors.values():
-            file.write(np.ascontiguousarray(array, "<f4").tobytes())
-
-
-def read_safetensors(path: Path) -> tuple[Weights, dict[str, str]]:
-    """What `write_safetensors` wrote."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or size > min(_LARGEST_HEADER, len(data) - 8):
-        raise InvalidFile(f"{path} is not a safetensors file, or it is cut off")
-    try:
-        header = json.loads(data[8 : 8 + size])
-        metadata = header.pop("__metadata__", {})
-        tensors = {}
-        for name, entry in header.items():
-            if entry["dtype"] != "F32":
-                raise InvalidFile(f"{path}: tensor {name} is {entry['dtype']}; policies hold F32")
-            start, stop = (8 + size + k for k in entry["data_offsets"])
-            array = np.frombuffer(data[start:stop], "<f4").reshape(entry["shape"])
-            tensors[name] = array.astype(np.float32)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidFile(
-            f"{path} is not a safetensors file, or it is damaged ({error})"
-        ) from error
-    return tensors, metadata

@@ -76,12 +76,12 @@ class Engine:
         self.instance = instance
         net, spec = policy.net, policy.spec
         self.parts = Parts(
-            net,
-            build_graph(instance),
-            crf.arrays,
-            new_state(crf.arrays),
-            completion_of(spec, crf, chosen),
-            new_work(net, crf, journal_rows=journal),
+            net=net,
+            graph=build_graph(instance),
+            arrays=crf.arrays,
+            state=new_state(crf.arrays),
+            completion=completion_of(spec, crf, chosen),
+            work=new_work(net, crf, journal_rows=journal),
         )
         self.parts.work.journal.used[TRACKING] = track or journal > 0
         self._features = instance.features.view()

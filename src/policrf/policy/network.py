@@ -15,7 +15,7 @@ residual  a learned correction of the current conditional costs c_i(l). With the
           m / (1 + |m|) with `squash`, else m.
 
 `KINDS` says what a kind is: its tensors, how they start, and whether it sees the energy. Everybody
-else asks `Spec.sees_costs` or looks whether a tensor is there (docs/_extending_network.md).
+else asks `Spec.sees_costs` or looks whether a tensor is there (docs/extending.md).
 """
 
 from __future__ import annotations

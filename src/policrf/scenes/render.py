@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter
 
 from policrf.errors import InvalidOption
 from policrf.scenes.description import Description, describe
-from policrf.scenes.options import checked_integer, checked_size
+from policrf.scenes.scene_options import checked_integer, checked_size
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
 from policrf.types import VOID, BoolArray, FloatArray, IntArray, LabelMap
 

@@ -23,8 +23,8 @@ from policrf.scenes.description import (
     label_counts,
     sampled,
 )
-from policrf.scenes.options import checked_groups, checked_integer, checked_size
 from policrf.scenes.planar_graph import lattice_points, planar_edges
+from policrf.scenes.scene_options import checked_groups, checked_integer, checked_size
 from policrf.scenes.scene_recipe import SceneRecipe, chosen_recipe
 from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
 

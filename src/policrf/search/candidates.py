@@ -27,7 +27,17 @@ from policrf.mdp.tournament import Tournament
 from policrf.policy.net import Net
 from policrf.policy.scoring import score_node
 from policrf.policy.work import Work
-from policrf.search.tree import LABEL, NODE, Tree, add_edge, find_edge, start_edge
+from policrf.search.tree import (
+    LABEL,
+    M1_BONUS,
+    M2_BONUS,
+    M3_BONUS,
+    NODE,
+    Tree,
+    add_edge,
+    find_edge,
+    start_edge,
+)
 from policrf.search.walk import (
     CANDIDATES,
     CERTAINTY,
@@ -37,8 +47,6 @@ from policrf.search.walk import (
     Walk,
 )
 from policrf.types import IntArray
-
-M1_BONUS, M2_BONUS, M3_BONUS = 0, 1, 2
 
 
 @inner
@@ -81,7 +89,7 @@ def next_best(t: Tournament, frontier: IntArray, count: int) -> tuple[int, int]:
 
 @inner
 def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: float) -> None:
-    """Put an action in its place among at most `most`, ordered by score, earlier ones first."""
+    """Put an action among the `most` best of a state, by score; of equals the earlier is first."""
     k = t.n_actions[state]
     if k == most:
         k -= 1

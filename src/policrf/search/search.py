@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,16 +10,19 @@ from numpy.typing import ArrayLike
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidLabeling, InvalidOption
+from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import complete, new_completion
 from policrf.mdp.exploration import new_explorer, start_exploring
-from policrf.mdp.rewards import find_reward, load_reward
+from policrf.mdp.rewards import load_reward
 from policrf.mdp.step_rewards import new_label_values
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 from policrf.random_numbers import new_generator, uniform
 from policrf.search import simulate
-from policrf.search.select_action import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS, halving_schedule
+from policrf.search.options import GUMBEL_ROOT, LEAVES, ROLLOUT_LEAF, ROOTS
+from policrf.search.options import OPTION_NAMES as OPTION_NAMES
+from policrf.search.options import SearchOptions as SearchOptions
+from policrf.search.select_action import halving_schedule
 from policrf.search.tree import Tree, new_tree, start_tree
 from policrf.search.walk import (
     BEST_ENERGY,
@@ -47,77 +50,21 @@ ROWS_A_STEP = 64  # messages that a step overwrites, room for; what does not fit
 WORK_A_CALL = 4000  # engine steps in a kernel call, some 10 to 100 milliseconds
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """How to search; 20 simulations of depth 4 as the paper does when labeling."""
-
-    simulations: int = 20
-    """n_sim, simulations a decision."""
-    depth: int = 4
-    """d_sim, actions a simulation takes at most."""
-    reward: str = "shaped"
-    """"shaped", which sees quotas at every step and lowers energies, "sign" (the paper's R2) or
-    "difference" (R1)."""
-    leaf: str = "rewards"
-    """What a simulation is worth: "rewards" (those it saw; the paper) or "rollout" (−E after
-    labeling the rest greedily)."""
-    root: str = "puct"
-    """How the root shares out simulations: "puct" (the paper) or "gumbel"."""
-    candidates: int = 6
-    """Actions of the highest prior that a state has in the tree; 0 = all actions there are."""
-    encourage: bool = False
-    """Whether selection adds M1, M2 or M3 to U, each with probability ⅓ (the paper). With R2 it
-    lowers the energy of the paper's kind, and raises that of the residual kind."""
-    exploration: float = 0.6
-    """c in U; the paper's is 1, which with "shaped" finds a little more at twice the cost."""
-    temperature: float = 0.1
-    """The prior is a softmax of score / temperature."""
-    gumbel_scale: float = 0.0
-    """Scale of the noise of "gumbel": 1 to learn, 0 to decide."""
-    lowest: float = 0.0
-    """What the lowest value of the tree counts in U where values are scaled; the highest 1, an
-    action not taken yet 0. −1 is the scale of ±1 rewards."""
-    borrow: int = 3
-    """How often a state makes do with its parent's actions and scores before the engine computes
-    its own; 0 = never. Not with rollouts."""
-    stop_early: bool = True
-    """End a decision once the simulations left cannot change which action is taken most."""
-    follow: bool = True
-    """With rollouts: decide the next action of the best one so far, and search on around it,
-    instead of the action taken most."""
-    ties: bool = False
-    """Whether `sign` rewards a label that shares the lowest energy."""
-
-    def __post_init__(self) -> None:
-        find_reward(self.reward)
-        for name, known in (("leaf", LEAVES), ("root", ROOTS)):
-            if getattr(self, name) not in known:
-                raise InvalidOption(
-                    f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}"
-                )
-        for name, lowest in (("simulations", 1), ("depth", 1), ("candidates", 0), ("borrow", 0)):
-            if getattr(self, name) < lowest:
-                raise InvalidOption(
-                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
-                )
-        if not self.temperature > 0 or not self.exploration >= 0:
-            raise InvalidOption("temperature must be above 0, and exploration not below")
-
-    @property
-    def slots(self) -> int:
-        """Actions that a state can have in the tree: the best, and those that M1, M2, M3 favour."""
-        return self.candidates + 5 * ((self.candidates + 1) // 2) * self.encourage
-
-
-OPTION_NAMES = tuple(field.name for field in fields(SearchOptions))
-
-
 class TreeSearch:
     """Label an instance decision by decision, each after a search from the present state.
 
     Parameters
     ----------
-    default: labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    policy
+        Its scores are the prior of the search.
+    instance
+        What is labeled.
+    options
+        How to search; the defaults of `SearchOptions` if not given.
+    seed
+        Of everything random.
+    default
+        Labels `[N]` that complete a partial labeling; the unary argmin if not given.
     """
 
     def __init__(
@@ -143,7 +90,15 @@ class TreeSearch:
         return self._search.tree
 
     def reset(self, labels: ArrayLike | None = None, *, seed: int = 0) -> None:
-        """Start over from nothing, or from a partial labeling (−1 = unlabeled), without a tree."""
+        """Start over without a tree.
+
+        Parameters
+        ----------
+        labels
+            A partial labeling `[N]` (−1 = unlabeled) to start from; none if not given.
+        seed
+            Of everything random.
+        """
         self.engine.reset(labels)
         parts, q = self.engine.parts, self._search
         given = parts.state.labels
@@ -165,7 +120,7 @@ class TreeSearch:
         return len(self.order) - self.done
 
     def simulate(self, count: int | None = None) -> None:
-        """Simulations from the present root: as many as the options say, unless told."""
+        """Simulate `count` times from the present root, or as often as the options say."""
         goal = self.options.simulations if count is None else count
         if not self.remaining:
             raise InvalidLabeling("every node is labeled: there is nothing to search for")
@@ -199,7 +154,7 @@ class TreeSearch:
         return int(self.order[self.done - 1]), int(self.labels[self.done - 1])
 
     def decide(self, most: int) -> None:
-        """At most `most` further decisions, as many as one short kernel call takes, but one."""
+        """Take up to `most` decisions: at least one, and as many as fit in a short kernel call."""
         simulations = self.options.simulations
         each = simulations * self._steps_a_simulation()
         if each > WORK_A_CALL:
@@ -210,10 +165,9 @@ class TreeSearch:
         self._run(simulations, simulations, simulate.BEST, count)
 
     def _run(self, count: int, goal: int, edge: int, decisions: int) -> None:
-        simulate.run(
-            *self.engine.parts, self._search, count, goal, edge, self.order, self.labels,
-            self.done, self.done + decisions,
-        )  # fmt: skip
+        decided = simulate.Decisions(self.order, self.labels)
+        span = self.done, self.done + decisions
+        simulate.run(self.engine.parts, self._search, decided, count, goal, edge, *span)
         raise_if_failed()
         if edge != simulate.NONE:
             self.done += decisions

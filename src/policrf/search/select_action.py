@@ -23,7 +23,8 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.random_numbers import Generator, below, uniform
-from policrf.search.tree import HIGH, LOW, Tree, mean_value, scaled
+from policrf.search.options import GUMBEL_ROOT, REWARDS_LEAF
+from policrf.search.tree import HIGH, LOW, N_BONUSES, Tree, mean_value, scaled
 from policrf.search.walk import (
     ENCOURAGED,
     EXPLORATION,
@@ -36,11 +37,6 @@ from policrf.search.walk import (
 )
 from policrf.types import FloatArray, IntArray
 
-REWARDS_LEAF, ROLLOUT_LEAF = 0, 1
-LEAVES = ("rewards", "rollout")
-PUCT_ROOT, GUMBEL_ROOT = 0, 1
-ROOTS = ("puct", "gumbel")
-
 _VISIT_OFFSET, _VALUE_SCALE = 50.0, 0.1  # of σ, as in the paper on Gumbel search
 
 
@@ -49,7 +45,7 @@ def select_puct(q: Walk, state: int) -> int:
     """argmax U, with one of M1, M2, M3 where these are encouraged; the earlier of equals."""
     t = q.tree
     encouraged = q.settings[ENCOURAGED] != 0
-    which = below(q.generator, 3) if encouraged else 0
+    which = below(q.generator, N_BONUSES) if encouraged else 0
     factor = q.numbers[EXPLORATION] * np.sqrt(t.visits[state])
     lowest, low, width = 0.0, 0.0, 1.0
     if not q.reward.bounded or q.settings[LEAF] != REWARDS_LEAF:

@@ -12,21 +12,18 @@ the root with its statistics.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
-from policrf.mdp.completion import Completion
-from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import champion
-from policrf.policy.net import Net
 from policrf.policy.step import step, undo
-from policrf.policy.work import LEAVES, ROWS, STEPS, Work
+from policrf.policy.work import LEAVES, ROWS, STEPS
 from policrf.search.candidates import expand, set_priors
+from policrf.search.options import GUMBEL_ROOT, ROLLOUT_LEAF
 from policrf.search.select_action import (
-    GUMBEL_ROOT,
-    ROLLOUT_LEAF,
     decide_gumbel,
     draw_noise,
     improved,
@@ -70,7 +67,17 @@ from policrf.search.walk import (
 )
 from policrf.types import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from policrf.policy.engine import Parts
+
 BEST, NONE = -1, -2  # what `run` takes as an edge
+
+
+class Decisions(NamedTuple):
+    """What was decided so far, of T decisions in all. Mutable."""
+
+    nodes: IntArray  # [T]
+    labels: IntArray  # [T]
 
 
 @inner
@@ -128,7 +135,10 @@ def keep_best(labels: IntArray, energy: float, q: Walk, left: int) -> None:
 
 @inner
 def follow_plan(q: Walk, i: int, label: int) -> None:
-    """An action was taken for good: the best rollout is left (−1) unless it was its next one."""
+    """A decision was taken: go on along the best rollout if it was the next action of that.
+
+    Otherwise the rollout is left (PLAN_AT = −1).
+    """
     at = q.counters[PLAN_AT]
     if at >= 0 and q.plan[at] == i and q.best_labels[i] == label:
         q.counters[PLAN_AT] += 1
@@ -210,55 +220,71 @@ def best_edge(q: Walk) -> int:
     return most_taken(q.tree, 0)
 
 
+@inner
+def roll_out(p: Parts, q: Walk, depth: int, left: int) -> float:
+    """−E of the labeling that the greedy policy completes from `depth` actions of the path.
+
+    `left` nodes are unlabeled at the root. The engine comes back to where the path ends.
+    """
+    n, g, a, s, z, w = p.net, p.graph, p.arrays, p.state, p.completion, p.work
+    move_engine(n, g, a, s, z, w, q, depth)
+    for k in range(left):
+        if k < depth:
+            q.trial[k] = q.path[k, NODE]
+        else:
+            q.trial[k] = champion(w.scores)
+            step(n, g, a, s, z, w, q.trial[k], w.best[q.trial[k]])
+    outcome = -np.inf if s.forbidden[0] else -s.total[0]
+    keep_best(s.labels, -outcome, q, left)
+    for _ in range(left - depth):
+        undo(n, g, a, s, z, w)
+    return float(outcome)
+
+
+@inner
+def simulate_once(p: Parts, q: Walk, left: int) -> None:
+    """One simulation from the root, where `left` nodes are unlabeled."""
+    n, g, a, s, z, w = p.net, p.graph, p.arrays, p.state, p.completion, p.work
+    t, rollouts = q.tree, q.settings[LEAF] == ROLLOUT_LEAF
+    limit = min(q.settings[DEPTH], left)
+    depth = descend(a, q, 0, limit)
+    while depth < limit and q.states[depth] >= 0:
+        if rollouts and depth > 0 and t.visits[q.states[depth]] == 0:
+            break
+        move_engine(n, g, a, s, z, w, q, depth)
+        expand(n, g, a, s, z, w, q, q.states[depth])
+        depth = descend(a, q, depth, limit)
+    outcome = roll_out(p, q, depth, left) if rollouts else np.nan
+    back_up(t, q.states, q.edges, depth, outcome)
+    q.counters[SIMULATIONS] += 1
+
+
 @leaf
 def run(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, q: Walk,
-    count: int, goal: int, edge: int, order: IntArray, labels: IntArray, start: int, stop: int,
-) -> None:  # fmt: skip
-    """`count` simulations and an action taken for good, `stop` − `start` times; noted in arrays.
+    p: Parts, q: Walk, d: Decisions, count: int, goal: int, edge: int, start: int, stop: int
+) -> None:
+    """`count` simulations and then a decision, for decisions `start` … `stop` − 1.
 
-    `goal` is how many simulations a decision has in all. The action is slot `edge` of the root, or
-    the best (BEST), or none is taken (NONE). One kernel does it all: numba compiles the engine
-    again for each that calls it.
+    `goal` is how many simulations a decision has in all. What is decided is slot `edge` of the
+    root, or the best (BEST), or nothing (NONE). One kernel does it all: numba compiles the engine
+    again for each kernel that calls it.
     """
-    t = q.tree
-    early, rollouts = q.settings[STOP_EARLY] != 0, q.settings[LEAF] == ROLLOUT_LEAF
+    n, g, a, s, z, w = p.net, p.graph, p.arrays, p.state, p.completion, p.work
+    t, early = q.tree, q.settings[STOP_EARLY] != 0
     for at in range(start, stop):
-        left = len(order) - at
-        limit = min(q.settings[DEPTH], left)
         for _ in range(count):
             if early and settled(t, goal - q.counters[SIMULATIONS]):
                 break
-            depth = descend(a, q, 0, limit)
-            while depth < limit and q.states[depth] >= 0:
-                if rollouts and depth > 0 and t.visits[q.states[depth]] == 0:
-                    break
-                move_engine(n, g, a, s, z, w, q, depth)
-                expand(n, g, a, s, z, w, q, q.states[depth])
-                depth = descend(a, q, depth, limit)
-            outcome = np.nan
-            if rollouts:
-                move_engine(n, g, a, s, z, w, q, depth)
-                for k in range(left):
-                    if k < depth:
-                        q.trial[k] = q.path[k, NODE]
-                    else:
-                        q.trial[k] = champion(w.scores)
-                        step(n, g, a, s, z, w, q.trial[k], w.best[q.trial[k]])
-                outcome = -np.inf if s.forbidden[0] else -s.total[0]
-                keep_best(s.labels, -outcome, q, left)
-                for _ in range(left - depth):
-                    undo(n, g, a, s, z, w)
-            back_up(t, q.states, q.edges, depth, outcome)
-            q.counters[SIMULATIONS] += 1
+            simulate_once(p, q, len(d.nodes) - at)
         if edge == NONE:
             return
         chosen = best_edge(q) if edge == BEST else edge
-        order[at], labels[at] = t.action[0, chosen, NODE], t.action[0, chosen, LABEL]
-        q.path[0, NODE], q.path[0, LABEL] = order[at], labels[at]
+        i, label = t.action[0, chosen, NODE], t.action[0, chosen, LABEL]
+        d.nodes[at], d.labels[at] = i, label
+        q.path[0, NODE], q.path[0, LABEL] = i, label
         move_engine(n, g, a, s, z, w, q, 1)
         move_state(a, q, 1)
-        follow_plan(q, order[at], labels[at])
+        follow_plan(q, i, label)
         q.counters[ENGINE_AT] = q.counters[STATE_AT] = q.counters[SIMULATIONS] = 0
         w.journal.used[STEPS] = w.journal.used[ROWS] = w.journal.used[LEAVES] = 0
         keep_subtree(t, chosen)

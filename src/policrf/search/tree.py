@@ -5,8 +5,9 @@ higher number than its parent, so one pass in order of the numbers finds a subtr
 subtree (the chosen child becomes the root) moves every state to a lower number, in place.
 
 A state may borrow its parent's actions at first, scores included: a label changes the scores of few
-nodes, and most states are hardly ever reached again. One that is gets its own, and starts anew:
-what was taken by its parent's scores would be ahead of what its own favour.
+nodes, and most states are hardly ever reached again. A state that is reached again gets actions of
+its own, with all counts at 0: what was taken by its parent's scores would be ahead of what its own
+scores favour.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from policrf.types import FloatArray, IntArray
 NODE, LABEL = 0, 1  # columns of Tree.action
 LOW, HIGH = 0, 1  # entries of Tree.bounds
 UNEXPANDED = -1  # in Tree.n_actions
+M1_BONUS, M2_BONUS, M3_BONUS = 0, 1, 2  # columns of Tree.bonus
+N_BONUSES = 3
 
 
 class Tree(NamedTuple):
@@ -34,7 +37,7 @@ class Tree(NamedTuple):
     action: IntArray  # [M, S, 2]; node and label
     score: FloatArray  # [M, S]; the policy's
     prior: FloatArray  # [M, S]; π_θ(a|s), a softmax over the actions in the tree
-    bonus: FloatArray  # [M, S, 3]; M1, M2 and M3
+    bonus: FloatArray  # [M, S, N_BONUSES]; M1, M2 and M3
     taken: IntArray  # [M, S]; N(a|s)
     total: FloatArray  # [M, S]; r̃(s, a), the sum of the values of all simulations through it
     reward: FloatArray  # [M, S]; of the action itself; NaN until it is taken first
@@ -46,20 +49,20 @@ def new_tree(n_states: int, n_slots: int) -> Tree:
     """A tree of one unexpanded state."""
     slots = (n_states, n_slots)
     tree = Tree(
-        np.zeros(1, np.int64),
-        np.zeros(2),
-        np.zeros(n_states, np.int64),
-        np.zeros(n_states, np.int64),
-        np.zeros(n_states, np.int64),
-        np.zeros((*slots, 2), np.int64),
-        np.zeros(slots),
-        np.zeros(slots),
-        np.zeros((*slots, 3)),
-        np.zeros(slots, np.int64),
-        np.zeros(slots),
-        np.zeros(slots),
-        np.zeros(slots, np.int64),
-        np.zeros(n_states, np.int64),
+        used=np.zeros(1, np.int64),
+        bounds=np.zeros(2),
+        visits=np.zeros(n_states, np.int64),
+        n_actions=np.zeros(n_states, np.int64),
+        borrowed=np.zeros(n_states, np.int64),
+        action=np.zeros((*slots, 2), np.int64),
+        score=np.zeros(slots),
+        prior=np.zeros(slots),
+        bonus=np.zeros((*slots, N_BONUSES)),
+        taken=np.zeros(slots, np.int64),
+        total=np.zeros(slots),
+        reward=np.zeros(slots),
+        child=np.zeros(slots, np.int64),
+        place=np.zeros(n_states, np.int64),
     )
     start_tree(tree, 0)
     return tree
@@ -207,7 +210,7 @@ def copy_prior(t: Tree, state: int, k: int, to: int, at: int) -> None:
     """What the policy says of an action, slot k of one state, into slot `at` of another."""
     for column in range(2):
         t.action[to, at, column] = t.action[state, k, column]
-    for column in range(3):
+    for column in range(N_BONUSES):
         t.bonus[to, at, column] = t.bonus[state, k, column]
     t.score[to, at], t.prior[to, at] = t.score[state, k], t.prior[state, k]
 

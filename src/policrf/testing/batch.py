@@ -67,15 +67,15 @@ def make_batch(
         look(crf.arrays, COSTS.index(spec.costs), state, completion, costs, margin, inputs)
         raise_if_failed()
     return Batch(
-        np.array([0, crf.n_nodes], np.int64),
-        np.array(instance.features),
-        given,
-        graph.node,
-        np.repeat(np.arange(crf.n_nodes), np.diff(graph.ptr)),
-        graph.weight,
-        allowed_labels(crf) & (given < 0)[:, None],
-        margin,
-        inputs,
+        graph_ptr=np.array([0, crf.n_nodes], np.int64),
+        features=np.array(instance.features),
+        labels=given,
+        source=graph.node,
+        target=np.repeat(np.arange(crf.n_nodes), np.diff(graph.ptr)),
+        edge_weights=graph.weight,
+        allowed=allowed_labels(crf) & (given < 0)[:, None],
+        margins=margin,
+        inputs=inputs,
     )
 
 
@@ -105,13 +105,13 @@ def join(batches: Sequence[Batch]) -> Batch:
 
     ends = [batch.graph_ptr[1:] + start for batch, start in zip(batches, starts, strict=True)]
     return Batch(
-        np.concatenate([np.zeros(1, np.int64), *ends]),
-        stack("features"),
-        stack("labels"),
-        stack("source", shift=True),
-        stack("target", shift=True),
-        stack("edge_weights"),
-        stack("allowed"),
-        stack("margins"),
-        stack("inputs"),
+        graph_ptr=np.concatenate([np.zeros(1, np.int64), *ends]),
+        features=stack("features"),
+        labels=stack("labels"),
+        source=stack("source", shift=True),
+        target=stack("target", shift=True),
+        edge_weights=stack("edge_weights"),
+        allowed=stack("allowed"),
+        margins=stack("margins"),
+        inputs=stack("inputs"),
     )

@@ -246,7 +246,7 @@ def test_a_quota_is_met_when_it_pays_and_left_when_it_does_not():
 def test_gaps_with_hop1_stay_below_a_sixth_of_a_percent(regime):
     for seed in range(4):
         crf = pc.make_scene(400, regime, seed=seed, potentials="u+p+hop1").crf
-        proven = pc.solve(crf, "exact", seconds=20)
+        proven = pc.solve(crf, "exact", seconds=600)
         energy = pc.solve(crf, "alpha_expansion").energy
         assert proven.lower_bound <= energy + 1e-6
         assert energy <= proven.energy * 1.0015
@@ -256,7 +256,7 @@ def test_gaps_with_quotas():
     gaps = {"repair": [], "lagrangian": []}
     for seed in range(6):
         crf = pc.make_scene(200, "B", seed=seed, potentials="u+p+hop1+hop2").crf
-        best = pc.solve(crf, "exact", seconds=20)
+        best = pc.solve(crf, "exact", seconds=600)
         for hop2, found in gaps.items():
             energy = pc.solve(crf, "alpha_expansion", hop2=hop2).energy
             found.append(energy / best.lower_bound - 1)

@@ -217,6 +217,6 @@ def test_the_six_uai_models(backend):
     optima = json.loads((DATA / "uai/optima.json").read_text())
     assert len(optima) == 6
     for name, energy in optima.items():
-        solution = pc.solve(pc.read_uai(DATA / "uai" / name), "exact", backend=backend, seconds=60)
+        solution = pc.solve(pc.read_uai(DATA / "uai" / name), "exact", backend=backend, seconds=600)
         assert solution.optimal, name
         assert solution.energy == pytest.approx(energy, rel=1e-9), name

@@ -25,7 +25,7 @@ MARGIN = 1e-12  # relative; below it a change is rounding
 def bring(a: Arrays, s: State, c: int, up: bool, limit: int) -> bool:
     """Up: the cheapest members get the label until quota c is met. Down: who gains most leaves it.
 
-    Down ends where nobody gains, or the quota has no more than it needs.
+    Down ends where no member gains, or the quota has no more than it needs.
     """
     start, stop, target = a.clique_ptr[c], a.clique_ptr[c + 1], a.clique_label[c]
     change, label = np.empty(stop - start), np.empty(stop - start, np.int64)

@@ -42,7 +42,7 @@ def sum_of_minima(g: FactorGraph, m: Messages, ones: FloatArray) -> float:
     h, out = np.empty(width), np.empty(width)
     total = 0.0
     for i in range(n_nodes):
-        total += collect(g, m, i)
+        total += collect(g, i, messages, m.from_cliques, belief)
     for i in range(n_nodes):
         for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
             back = g.arc_reverse[k]

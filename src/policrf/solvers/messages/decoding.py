@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inlined, kernel, leaf
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
 from policrf.solvers.messages.factor_graph import FactorGraph
@@ -85,7 +85,7 @@ def decode(g: FactorGraph, m: Messages, d: Decoding, follow: bool, first: int, s
             d.matches[c] += best == g.clique_label[c]
 
 
-@leaf
+@inlined
 def add_clique(
     g: FactorGraph, m: Messages, d: Decoding, follow: bool, at: int, costs: FloatArray
 ) -> None:

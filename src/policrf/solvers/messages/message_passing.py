@@ -41,18 +41,23 @@ class Messages(NamedTuple):
 
 
 @leaf
-def collect(g: FactorGraph, m: Messages, i: int) -> float:
-    """b_i less its minimum into `belief[i]`; returns the minimum."""
-    width, belief = g.unary.shape[1], m.belief
+def collect(
+    g: FactorGraph, i: int, along: FloatArray, from_cliques: FloatArray, belief: FloatArray
+) -> float:
+    """b_i less its minimum into `belief[i]`; returns the minimum.
+
+    It is given the three arrays of `Messages` that it needs, not all: calls pass arrays by value.
+    """
+    width = g.unary.shape[1]
     for x in range(width):
         belief[i, x] = g.unary[i, x]
     for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
         for x in range(width):
-            belief[i, x] += m.along[k, x]
+            belief[i, x] += along[k, x]
     for at in range(g.member_ptr[i], g.member_ptr[i + 1]):
         entry = g.member_entry[at]
         for x in range(width):
-            belief[i, x] += m.from_cliques[entry, x]
+            belief[i, x] += from_cliques[entry, x]
     low = belief[i, 0]
     for x in range(1, width):
         low = belief[i, x] if belief[i, x] < low else low
@@ -100,13 +105,14 @@ def sweep(
     message, except with damping = UNDAMPED.
     """
     width, share, messages = g.unary.shape[1], m.share, m.along
+    from_cliques, belief = m.from_cliques, m.belief
     own, h, out = np.empty(width), np.empty(width), np.empty((1, width))
     constants, change = 0.0, m.totals[1]
     for step in range(stop - first):
         i = stop - 1 - step if direction == BACKWARD else first + step
-        constants += collect(g, m, i)
+        constants += collect(g, i, messages, from_cliques, belief)
         for x in range(width):
-            own[x] = m.belief[i, x]
+            own[x] = belief[i, x]
         for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
             if (g.arc_node[k] - i) * direction < 0:
                 continue

@@ -1,6 +1,6 @@
 """Box moves: many members of a counting clique take its label at once, or give it up.
 
-A quota (HOP2) of which no single relabel changes the verdict is out of reach of single and pair
+A quota (HOP2) that several members would have to change for is out of reach of single and pair
 moves. `box_move` lets the cheapest members take the label one after the other, each choice changing
 what the next costs, until the quota is met (or all have it, for HOP1); or it lets every holder take
 its best other label. The caller descends, and takes the move back unless the energy fell.
@@ -156,11 +156,11 @@ def take_label(a: Arrays, s: State, q: LocalSearch, h: Heap, c: int, wanted: int
 
 @inner
 def estimate(a: Arrays, s: State, q: LocalSearch, c: int, grows: bool) -> float:
-    """A hopeful guess of what all members taking the label, or all holders giving it up, changes.
+    """An optimistic guess of the change if all members take the label, or all holders give it up.
 
-    Members that leave are taken to agree among themselves, and one for which the label is dear is
-    taken to stay out at the price of one disagreement. At 0 or more the move is not worth trying.
-    Members' rows are fresh.
+    Members that leave are taken to agree among themselves, and one for which the label costs much
+    is taken to stay out at the price of one disagreement. At 0 or more the move is not worth
+    trying. Members' rows are fresh.
     """
     label = a.clique_label[c]
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):

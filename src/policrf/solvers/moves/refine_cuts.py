@@ -2,11 +2,11 @@
 
 Alpha-expansion's moves (`expansion_move`) find the best of 2^N labelings, but see no quota (HOP2),
 and none of the terms that no cut represents. Here they only propose. In a move, every quota gets a
-price for each member with its label: at a quota just met, halfway between what its dearest holder
-would gain by leaving and what the cheapest other member would lose by joining; at a missed one, λ
-shared by the count. Expansion moves at these prices, from the current labels or from the cheapest
-ones, exchange whole patches of holders. What they reach is brought to the quotas node by node
-(`fill_quota`, `thin_quota`), traded and descended from, and mixed with the labeling before the
+price for each member with its label: at a quota just met, halfway between what its most expensive
+holder would gain by leaving and what the cheapest other member would lose by joining; at a missed
+one, λ shared by the count. Expansion moves at these prices, from the current labels or from the
+cheapest ones, exchange whole patches of holders. What they reach is brought to the quotas node by
+node (`fill_quota`, `thin_quota`), traded and descended from, and mixed with the labeling before the
 move, region by region, by the exact energy of all terms (`mix`). The caller keeps the result if the
 energy fell.
 
@@ -77,7 +77,7 @@ def new_cuts(crf: CRF, alive: BoolArray | None = None) -> Cuts:
 
 
 def _what_a_cut_takes(crf: CRF) -> CRF:
-    """The CRF itself if a cut takes it but for its quotas, else one of the groups that it takes."""
+    """The CRF itself if a cut takes all but its quotas, else one of the groups that it takes."""
     groups: list[Potential] = []
     same = True
     for group in crf.potentials:
@@ -153,7 +153,7 @@ def quota_price(a: Arrays, s: State, q: LocalSearch, c: int) -> float:
     if s.matches[c] < a.clique_count[c]:
         return float(a.clique_weight[c] / a.clique_count[c])
     label = a.clique_label[c]
-    dearest, cheapest = -np.inf, np.inf
+    highest, cheapest = -np.inf, np.inf
     for k in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         i = a.clique_nodes[k]
         row(a, s, q, i)
@@ -163,10 +163,10 @@ def quota_price(a: Arrays, s: State, q: LocalSearch, c: int) -> float:
             other = q.costs[i, cheapest_other(q.costs[i], label)]
             if other < np.inf:
                 # Its row says that leaving would cost λ: the price is to say it instead.
-                dearest = max(dearest, q.costs[i, label] - other + a.clique_weight[c])
-    if np.isinf(dearest):
+                highest = max(highest, q.costs[i, label] - other + a.clique_weight[c])
+    if np.isinf(highest):
         return 0.0
-    return float(0.5 * (dearest + cheapest)) if cheapest < np.inf else dearest
+    return float(0.5 * (highest + cheapest)) if cheapest < np.inf else highest
 
 
 @kernel

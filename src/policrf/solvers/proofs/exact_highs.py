@@ -55,7 +55,7 @@ def solve_milp(
     """
     import highspy
 
-    milp = milp.without_dear_columns(upper)
+    milp = milp.without_expensive_columns(upper)
     scale = float(np.abs(milp.cost).max(initial=0.0)) or 1.0
     highs = _load(highspy, milp, scale, seconds=seconds, seed=seed, gap=gap)
     if upper < np.inf:

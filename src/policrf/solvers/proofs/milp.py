@@ -26,15 +26,15 @@ class Milp(NamedTuple):
     row_column: IntArray  # [Z]
     row_value: FloatArray  # [Z]
 
-    def without_dear_columns(self, upper: float) -> Milp:
+    def without_expensive_columns(self, upper: float) -> Milp:
         """Hold at 0 what alone costs more than a solution of value `upper`: one scale for the rest.
 
         All columns are between 0 and 1, so no solution is below the constant and the negative
         costs.
         """
         least = self.constant + float(np.minimum(self.cost, 0.0).sum())
-        dear = self.integer & (self.cost > (upper - least) * (1 + 1e-9))
-        cost, ceiling = np.where(dear, 0.0, self.cost), np.where(dear, 0.0, self.ceiling)
+        expensive = self.integer & (self.cost > (upper - least) * (1 + 1e-9))
+        cost, ceiling = np.where(expensive, 0.0, self.cost), np.where(expensive, 0.0, self.ceiling)
         return self._replace(cost=cost, ceiling=ceiling)
 
 

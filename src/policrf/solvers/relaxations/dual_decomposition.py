@@ -137,7 +137,7 @@ class Parts:
         )  # fmt: skip
 
     def offer_rounded(self, polish: bool) -> None:
-        """Offer the labels with most votes, lately and now, and what ICM makes of them.
+        """Offer the labels with most votes, recently and now, and what ICM makes of them.
 
         A third labeling gives boxes whose quota is met in their own copy the members they have
         there: the copies of the single members would outvote them.

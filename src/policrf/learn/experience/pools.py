@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.learn.corpus import Corpus
-from policrf.learn.learner import Learner
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.learners.learner import Learner
 from policrf.policy.policy import Policy
 
 OF_POOL = ("replay", "order", "best", "reference")

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.learn.corpus import Corpus
-from policrf.learn.forward import scores
-from policrf.learn.learner import GradientLearner
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.learners.forward import scores
+from policrf.learn.learners.learner import GradientLearner
 from policrf.learn.options import Supervised
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

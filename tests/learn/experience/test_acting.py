@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.policy.builders import random_instance, random_policy
 
-from policrf.learn.acting import Trail, play
+from policrf.learn.experience.acting import Trail, play
 from policrf.mdp.rewards import load_reward
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.learn.acting import play
-from policrf.learn.corpus import Corpus
-from policrf.learn.option_groups import Returns
-from policrf.learn.targets import BestKnown, following_states, steps_of
+from policrf.learn.experience.acting import play
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.learners.targets import BestKnown, following_states, steps_of
+from policrf.learn.options import Returns
 from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy

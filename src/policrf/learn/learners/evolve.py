@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from policrf.errors import InvalidOption
-from policrf.learn.corpus import Corpus
-from policrf.learn.engines import kept_engines
-from policrf.learn.learner import Learner, initial_weights
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.engines import kept_engines
+from policrf.learn.learners.learner import Learner, initial_weights
 from policrf.learn.options import Evolve
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.policy.builders import random_instance, random_policy
 
-from policrf.learn.acting import play
-from policrf.learn.engines import kept_engines
-from policrf.learn.self_play import play_game
+from policrf.learn.experience.acting import play
+from policrf.learn.experience.engines import kept_engines
+from policrf.learn.experience.self_play import play_game
 from policrf.policy.engine import Engine
 from policrf.search.search import SearchOptions, TreeSearch
 

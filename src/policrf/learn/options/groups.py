@@ -1,4 +1,4 @@
-"""Groups of options that methods of learning are put together from (`options.py`)."""
+"""Groups of options that methods of learning are put together from (`methods.py`)."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policrf.learn.acting import Trail
-from policrf.learn.corpus import Corpus
-from policrf.learn.option_groups import Returns
-from policrf.learn.replay import LabelArray, Steps, returns, states_before
+from policrf.learn.experience.acting import Trail
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.replay import LabelArray, Steps, returns, states_before
+from policrf.learn.options import Returns
 from policrf.policy.network import INPUTS
 from policrf.types import Float32Array, FloatArray, IntArray
 

@@ -22,15 +22,14 @@ import numpy as np
 import torch
 
 from policrf.crf.instance import Instance
-from policrf.learn.corpus import Corpus
-from policrf.learn.engines import Kept
-from policrf.learn.forward import scores
-from policrf.learn.learner import PlayingLearner
-from policrf.learn.options import MCTS
-from policrf.learn.replay import Replay, Steps, states_before
-from policrf.learn.self_play import Game, play_game
-from policrf.learn.targets import BestKnown
-from policrf.learn.tree_targets import (
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.engines import Kept
+from policrf.learn.experience.replay import Replay, Steps, states_before
+from policrf.learn.experience.self_play import Game, play_game
+from policrf.learn.learners.forward import scores
+from policrf.learn.learners.learner import PlayingLearner
+from policrf.learn.learners.targets import BestKnown
+from policrf.learn.learners.tree_targets import (
     Decisions,
     Rows,
     advantages,
@@ -41,6 +40,7 @@ from policrf.learn.tree_targets import (
     view_of,
     visit_targets,
 )
+from policrf.learn.options import MCTS
 from policrf.mdp.completion import Completion
 from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import nbytes_of

@@ -26,16 +26,14 @@ from policrf.mdp.exploration import (
     note_labeled,
     start_exploring,
 )
-from policrf.mdp.graph import Graph
 from policrf.mdp.rewards import RewardCall
 from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
 from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
-from policrf.policy.engine import Engine
-from policrf.policy.net import COST_MODE, Net
+from policrf.policy.engine import Engine, Parts
+from policrf.policy.net import COST_MODE
 from policrf.policy.network import INPUTS
 from policrf.policy.step import step
-from policrf.policy.work import Work
 from policrf.random_numbers import Generator, new_generator
 from policrf.types import FloatArray, IntArray
 
@@ -102,10 +100,8 @@ def play(
     residual = engine.policy.spec.sees_costs
     trail = new_trail(crf.n_nodes, crf.n_labels, views=residual, best_views=residual and best_views)
     for start in range(0, crf.n_nodes, SLICE):
-        play_steps(
-            *engine.parts, explorer, generator, float(epsilon), reward, trail, start,
-            min(start + SLICE, crf.n_nodes),
-        )  # fmt: skip
+        stop = min(start + SLICE, crf.n_nodes)
+        play_steps(engine.parts, explorer, generator, float(epsilon), reward, trail, start, stop)
     raise_if_failed()
     trail.energy[0] = crf.energy(engine.labels)
     return trail
@@ -113,10 +109,11 @@ def play(
 
 @leaf
 def play_steps(
-    n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, e: Explorer,
-    generator: Generator, epsilon: float, reward: RewardCall, r: Trail, start: int, stop: int,
+    p: Parts, e: Explorer, generator: Generator, epsilon: float, reward: RewardCall, r: Trail,
+    start: int, stop: int,
 ) -> None:  # fmt: skip
     """Steps `start` … `stop` − 1 of an episode."""
+    n, g, a, s, z, w = p.net, p.graph, p.arrays, p.state, p.completion, p.work
     for t in range(start, stop):
         chosen = draw_set(generator, epsilon)
         best = champion(w.scores)

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, load_labels, new_state
-from policrf.learn.corpus import Corpus
-from policrf.learn.forward import CostView
-from policrf.learn.replay import Steps
-from policrf.learn.self_play import rewards_at
-from policrf.learn.targets import BestKnown
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.replay import Steps
+from policrf.learn.experience.self_play import rewards_at
+from policrf.learn.learners.forward import CostView
+from policrf.learn.learners.targets import BestKnown
 from policrf.mdp.completion import Completion, complete, new_completion
 from policrf.mdp.rewards import RewardCall
 from policrf.mdp.state import default_labels

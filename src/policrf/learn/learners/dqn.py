@@ -20,20 +20,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from policrf.learn.acting import Trail, play
-from policrf.learn.corpus import Corpus
-from policrf.learn.engines import kept_engines
-from policrf.learn.forward import CostView, Parameters, parameters, scores, weights_of
-from policrf.learn.learner import PlayingLearner, copy_weights
-from policrf.learn.options import DQN
-from policrf.learn.replay import LabelArray, Replay, Steps
-from policrf.learn.targets import (
+from policrf.learn.experience.acting import Trail, play
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.engines import kept_engines
+from policrf.learn.experience.replay import LabelArray, Replay, Steps
+from policrf.learn.learners.forward import CostView, Parameters, parameters, scores, weights_of
+from policrf.learn.learners.learner import PlayingLearner, copy_weights
+from policrf.learn.learners.targets import (
     BestKnown,
     Regression,
     blank_regression,
     following_states,
     steps_of,
 )
+from policrf.learn.options import DQN
 from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

@@ -1,16 +1,11 @@
-"""Every option of learning, said once: a frozen dataclass for each method, in groups.
-
-The command line nests these very dataclasses; the docstring of a field is its help there. No two
-fields of a method share a name, so that the name alone says which one is meant: `--width 16` and
-`train(instances, "dqn", width=16)`, although `width` belongs to the group `network`.
-"""
+"""The options of each method of learning, put together from groups; one default each."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from policrf.learn.option_groups import (
+from policrf.learn.options.groups import (
     Exploration,
     Memory,
     Optimizer,

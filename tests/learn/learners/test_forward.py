@@ -5,10 +5,10 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidInstance
-from policrf.learn.acting import play
-from policrf.learn.corpus import Corpus
-from policrf.learn.forward import CostView, parameters, scores
-from policrf.learn.replay import states_before
+from policrf.learn.experience.acting import play
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.replay import states_before
+from policrf.learn.learners.forward import CostView, parameters, scores
 from policrf.mdp.rewards import load_reward
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine

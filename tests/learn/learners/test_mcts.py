@@ -8,13 +8,17 @@ import torch
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.learn.corpus import Corpus
-from policrf.learn.fields import with_fields
-from policrf.learn.mcts import MCTSLearner
-from policrf.learn.option_groups import Search
-from policrf.learn.options import MCTS
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.learners.mcts import MCTSLearner
+from policrf.learn.learners.tree_targets import (
+    advantages,
+    hindsight_targets,
+    rows_of,
+    visit_targets,
+)
+from policrf.learn.options import MCTS, Search
+from policrf.learn.options.flat_fields import with_fields
 from policrf.learn.train import train
-from policrf.learn.tree_targets import advantages, hindsight_targets, rows_of, visit_targets
 from policrf.learn.validate import validate
 from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec

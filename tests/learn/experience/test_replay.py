@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from policrf.errors import InvalidOption
-from policrf.learn.replay import Replay, Steps, returns, states_before
+from policrf.learn.experience.replay import Replay, Steps, returns, states_before
 
 
 class Number(NamedTuple):

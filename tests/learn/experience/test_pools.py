@@ -9,7 +9,7 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.learn.option_groups import Schedule
+from policrf.learn.options import Schedule
 from policrf.learn.train import train
 
 

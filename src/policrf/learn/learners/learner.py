@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from policrf.learn.corpus import Corpus
-from policrf.learn.forward import Parameters, parameters, weights_of
-from policrf.learn.option_groups import Memory, Optimizer
-from policrf.learn.replay import Replay
-from policrf.learn.targets import BestKnown
+from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.replay import Replay
+from policrf.learn.learners.forward import Parameters, parameters, weights_of
+from policrf.learn.learners.targets import BestKnown
+from policrf.learn.options import Memory, Optimizer
 from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
 from policrf.types import BoolArray, Float32Array, IntArray

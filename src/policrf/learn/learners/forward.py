@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from policrf.learn.corpus import Neighbourhoods
+from policrf.learn.experience.corpus import Neighbourhoods
 from policrf.policy.network import Spec, Weights
 
 Parameters = dict[str, Tensor]

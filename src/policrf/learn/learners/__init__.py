@@ -1,0 +1,1 @@
+"""Ways to learn: Q-learning, tree-search learning, evolution, the supervised baseline."""

@@ -44,6 +44,7 @@ class Arrays(NamedTuple):
     clique_address: IntArray  # [C]; C function pointer (CUSTOM only)
     clique_partial: IntArray  # [C]; how it is asked about a part: COMPLETE, SUBSET or MARKED
     clique_marked: IntArray  # [C]; C function pointer for a part (MARKED only)
+    count_start: IntArray  # [C]; where its L label counts begin in `State.counts`; −1: it has none
     data_ptr: IntArray  # [C + 1]
     data: FloatArray
     node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
@@ -85,6 +86,7 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         clique_address=column.addresses,
         clique_partial=column.partial,
         clique_marked=column.marked,
+        count_start=_count_starts(column.counted, unary.shape[1]),
         data_ptr=_pointers(column.data_sizes),
         data=column.data,
         node_ptr=node_ptr,
@@ -109,6 +111,7 @@ class _Columns(NamedTuple):
     addresses: IntArray
     partial: IntArray
     marked: IntArray
+    counted: IntArray
     data_sizes: IntArray
     data: FloatArray
 
@@ -138,9 +141,16 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
         addresses=zeros,
         partial=zeros,
         marked=zeros,
+        counted=zeros,
         data_sizes=zeros,
         data=np.zeros(0),
     )
+
+
+def _count_starts(counted: IntArray, n_labels: int) -> IntArray:
+    """Room for L counts a clique that is a function of them."""
+    starts: IntArray = (np.cumsum(counted) - counted) * n_labels
+    return np.where(counted > 0, starts, -1)
 
 
 def _pointers(sizes: IntArray) -> IntArray:

@@ -46,6 +46,7 @@ class State(NamedTuple):
     labels: IntArray  # [N]; −1 where unlabeled
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
+    counts: IntArray  # [...]; members labeled with each label, of cliques that are functions of it
     value: FloatArray  # [C]; of CUSTOM cliques: what they say of their labeled members
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
@@ -58,6 +59,7 @@ def new_state(arrays: Arrays) -> State:
         labels=np.full(len(arrays.unary), -1, np.int64),
         labeled=np.zeros(n_cliques, np.int64),
         matches=np.zeros(n_cliques, np.int64),
+        counts=np.zeros(arrays.unary.shape[1] * int((arrays.count_start >= 0).sum()), np.int64),
         value=np.zeros(n_cliques),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
@@ -108,16 +110,31 @@ def counting_energy(a: Arrays, c: int, matches: int) -> float:
 
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
-    """f_c of a CUSTOM clique from its members' labels."""
-    parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
-    size, count = len(members), len(parameters)
+    """f_c of a CUSTOM clique from its members' labels, of all or some of them."""
+    if a.count_start[c] < 0:
+        return call_clique(a, c, members)
+    counts = np.zeros(a.unary.shape[1], np.int64)
+    for label in members:
+        counts[label] += 1
+    return call_clique(a, c, counts)
+
+
+@inner
+def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
+    """Call the function of a CUSTOM clique on labels, or on counts if it is a function of those."""
+    first, count = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
     a.calls[0] += 1
-    return call_custom(a.clique_address[c], members, size, parameters, count)  # type: ignore[call-arg]
+    return call_custom(  # type: ignore[call-arg]
+        a.clique_address[c], numbers, len(numbers), a.data[first:], count
+    )
 
 
 @kernel
 def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
-    """What a CUSTOM clique says of its labeled members; 0 where none is, or it is not asked yet."""
+    """What a CUSTOM clique says of its labeled members; 0 where none is, or it is not asked yet.
+
+    From the labels alone.
+    """
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -147,9 +164,22 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
 
 
 @inner
+def counted_value(a: Arrays, s: State, c: int) -> float:
+    """The same of a function of counts, from the counts as they stand."""
+    if s.labeled[c] == 0:
+        return 0.0
+    first = a.count_start[c]
+    return call_clique(a, c, s.counts[first : first + a.unary.shape[1]])
+
+
+@inner
 def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
     """Ask clique c about the labels as they stand: change of the finite sum, of infinite terms."""
-    old, new = s.value[c], partial_value(a, c, s.labels)
+    old = s.value[c]
+    if a.count_start[c] >= 0:
+        new = counted_value(a, s, c)
+    else:
+        new = partial_value(a, c, s.labels)
     s.value[c] = new
     was_inf, is_inf = np.isinf(old), np.isinf(new)
     change = (0.0 if is_inf else new) - (0.0 if was_inf else old)
@@ -243,9 +273,31 @@ def add_custom_costs(
         out[label] += custom_energy(a, c, members)
 
 
+@inner
+def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> None:
+    """Add what each label of node i changes in a clique that is a function of its counts."""
+    own, first = s.labels[i], a.count_start[c]
+    counts = s.counts[first : first + a.unary.shape[1]]
+    base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
+    if own >= 0:
+        counts[own] -= 1
+    for label in range(a.cardinalities[i]):
+        if label == own:
+            out[label] += s.value[c]
+        else:
+            counts[label] += 1
+            out[label] += call_clique(a, c, counts) - base
+            counts[label] -= 1
+    if own >= 0:
+        counts[own] += 1
+
+
 @kernel
 def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
     """Add what each label of node i changes in a CUSTOM clique."""
+    if a.count_start[c] >= 0:
+        add_counted_costs(a, s, i, c, out)
+        return
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -299,6 +351,8 @@ def note_label(a: Arrays, s: State, i: int, label: int) -> None:
         c = a.node_clique[k]
         s.labeled[c] += 1
         s.matches[c] += a.clique_label[c] == label
+        if a.count_start[c] >= 0:
+            s.counts[a.count_start[c] + label] += 1
 
 
 @inner
@@ -336,6 +390,8 @@ def unassign(a: Arrays, s: State, i: int) -> float:
         c = a.node_clique[k]
         s.labeled[c] -= 1
         s.matches[c] -= a.clique_label[c] == label
+        if a.count_start[c] >= 0:
+            s.counts[a.count_start[c] + label] -= 1
     s.labels[i] = -1
     change, infinite = ask_custom(a, s, i)
     total -= change
@@ -354,6 +410,9 @@ def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
+        if a.count_start[c] >= 0:
+            s.counts[a.count_start[c] + old] -= 1
+            s.counts[a.count_start[c] + label] += 1
     new_total, new_forbidden = node_terms(a, s, i)
     change, infinite = ask_custom(a, s, i)
     s.total[0] += new_total - total + change
@@ -385,12 +444,20 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                 )
         else:
             old = s.value[c] if kind == CUSTOM else clique_energy(a, c, s.labels)
-            s.labels[i] = label
-            new = clique_energy(a, c, s.labels)
-            s.labels[i] = own
+            if a.count_start[c] >= 0:
+                first = a.count_start[c]
+                s.counts[first + own] -= 1
+                s.counts[first + label] += 1
+                new = counted_value(a, s, c)
+                s.counts[first + own] += 1
+                s.counts[first + label] -= 1
+            else:
+                s.labels[i] = label
+                new = clique_energy(a, c, s.labels)
+                s.labels[i] = own
             if new != old:
                 change += new - old
-    return change
+    return float(change)
 
 
 @leaf
@@ -399,6 +466,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     s.labels[:] = -1
     s.labeled[:] = 0
     s.matches[:] = 0
+    s.counts[:] = 0
     s.value[:] = 0.0
     s.total[0] = 0.0
     s.forbidden[0] = 0

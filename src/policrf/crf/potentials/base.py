@@ -72,8 +72,9 @@ class CliquePotential(Potential):
     def columns(self) -> Fields:
         """What the compiled core is to know of the cliques (see `crf.arrays`), beside their nodes.
 
-        labels, weights, counts, addresses, partial, marked, data_sizes `[C]`, strides `[M]` and
-        data, by name; what is left out is −1 (labels), 1 (strides), or 0 and empty.
+        labels, weights, counts, addresses, partial, marked, counted, data_sizes `[C]`,
+        strides `[M]` and data, by name. What is left out is −1 (labels), 1 (strides), or 0 and
+        empty.
         """
         raise NotImplementedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,10 @@ class Custom(CliquePotential):
         clique's order (any length from 1 on). A function of its own: called on all members, −1
         where there is no label yet. Labeling node by node then hears of the clique from its first
         member on, which local search from a complete labeling cannot.
+    of
+        What `function` is called on: the clique's "labels", or its label "counts" (int64 `[L]`, how
+        many members have each label). A function of the counts costs O(L) a question instead of
+        O(clique), and is asked half-way by nature: partial is "subset" then.
     name
         How files and error messages call it; by default the function's own name.
 
@@ -54,6 +58,7 @@ class Custom(CliquePotential):
         parameters: ArrayLike | Sequence[ArrayLike] | None = None,
         *,
         partial: str | Callable[[IntArray, FloatArray], float] = "complete",
+        of: Literal["labels", "counts"] = "labels",
         name: str | None = None,
     ) -> None:
         if not callable(function):
@@ -64,8 +69,15 @@ class Custom(CliquePotential):
             raise InvalidPotential(
                 f"Custom: partial must be 'complete', 'subset' or a function, not {partial!r}"
             )
+        if of not in ("labels", "counts"):
+            raise InvalidPotential(f"Custom: of must be 'labels' or 'counts', not {of!r}")
+        if of == "counts":
+            if callable(partial):
+                raise InvalidPotential("Custom: a function of counts needs no function for a part")
+            partial = "subset"
         self.cliques = Cliques(cliques, group=self.name)
         self.function = function
+        self.of = of
         self.partial_form: str = "marked" if callable(partial) else partial
         self.marked = partial if callable(partial) else None
         self.function_name = name or getattr(function, "__name__", type(function).__name__)
@@ -93,6 +105,7 @@ class Custom(CliquePotential):
         return {
             "addresses": zeros + address_of(self, self.function),
             "partial": zeros + PARTIAL_FORMS.index(self.partial_form),
+            "counted": zeros + int(self.of == "counts"),
             "marked": zeros if self.marked is None else zeros + address_of(self, self.marked),
             "data_sizes": np.diff(self.parameter_ptr),
             "data": self.parameters,

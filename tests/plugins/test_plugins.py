@@ -44,7 +44,7 @@ for name in ("mine", "sign"):
     while search.remaining:
         search.decide(25)
     print((search.labels == 20).sum())
-pc.solve(scene, "tree_search", policy=policy, reward="mine", simulations=4)
+pc.solve(scene, policy, search=4, reward="mine")
 """
     done = run_python(plugin, "-c", code)
     assert done.returncode == 0, done.stderr

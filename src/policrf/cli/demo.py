@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from policrf.bench.demo_rows import ROWS
+from policrf.bench.rows import DEMO
 
 
 @dataclass(frozen=True)
 class Config:
     """Train a policy on scenes that come with the package, and hold it against every solver."""
 
-    solvers: tuple[str, ...] = ROWS
+    solvers: tuple[str, ...] = DEMO
     """Rows beside the trained policy's: solvers and policies, with options as
     NAME:option=value,…"""
     scenes: int = 30

@@ -22,10 +22,8 @@ class InstanceSequence(LazyInstances):
         The folder of records.
     energy
         The weights.
-    potentials
-        Which terms the energy has, joined by +.
-    features
-        "paper", "appearance" or "paper+appearance".
+    potentials, features
+        As in `load_prepared`.
     """
 
     def __init__(

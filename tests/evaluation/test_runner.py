@@ -78,7 +78,7 @@ def test_instances_of_any_source(tmp_path):
     assert results[5].energy == pytest.approx(pc.solve(scenes[1], "icm").energy)
     oracle = dense_matrix(results[4].pixels, (21, 21))
     assert np.trace(oracle) == scenes[1].truth.max(axis=1).sum()
-    again = evaluate(scenes, ["icm"], out=tmp_path)
+    again = evaluate(scenes, ["icm"], out=tmp_path).results
     assert [r.seconds for r in again] == [r.seconds for r in results[2::3]]
 
 

@@ -79,3 +79,18 @@ def test_a_policys_spec_has_the_sizes_that_learning_gives_it() -> None:
     old = spec.as_dict()
     old["rounds"] = old.pop("layers") + 1
     assert Spec.from_dict(old).layers == spec.layers + 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"width": "16"}, "width is '16'; it must be a whole number"),
+        ({"rounds": 2.5}, "a whole number"),
+        ({"epsilon": "high"}, "a number"),
+        ({"updates": True}, "a whole number"),
+        ({"reward": 3}, "text"),
+    ],
+)
+def test_a_value_of_another_type_is_an_error(changes, says):
+    with pytest.raises(InvalidOption, match=says):
+        with_fields(DQN(), changes, "dqn")

@@ -108,17 +108,6 @@ def test_registered_by_importing_its_module_in_any_order(imports, name):
     assert done.stdout.strip() == "policrf.mdp.env", done.stderr
 
 
-def test_importing_policrf_is_quiet():
-    """Nothing heavy is imported, and the import machinery stays as it was."""
-    code = (
-        "import sys; before = list(sys.meta_path), list(sys.path_hooks); import policrf; "
-        "print('gymnasium' in sys.modules, 'numpy' in sys.modules, "
-        "before == (sys.meta_path, sys.path_hooks))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "False", "True"]
-
-
 def test_a_reward_of_ones_own_is_paid_beside_the_packages(monkeypatch):
     monkeypatch.setitem(REWARDS._targets, "fixed", fixed)
     env = make(instance=pc.make_scene(25, "A"), reward="fixed")

@@ -88,9 +88,11 @@ def test_a_built_in_reward_through_the_pointer_gives_the_same(own, name):
     assert np.array_equal(trails[0].rewards, trails[1].rewards)
     games = [
         play_game(
-            policy("paper"),
-            SCENE,
-            SearchOptions(simulations=8, depth=3, reward=one, root="gumbel", gumbel_scale=1.0),
+            TreeSearch(
+                policy("paper"),
+                SCENE,
+                SearchOptions(simulations=8, depth=3, reward=one, root="gumbel", gumbel_scale=1.0),
+            ),
             which=0,
             seed=3,
             refine=False,

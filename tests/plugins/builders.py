@@ -13,7 +13,7 @@ MODULE = '''
 import numba
 import numpy as np
 
-from policrf.datasets.folder import Folder
+from policrf.datasets.layouts.folder import Folder
 from policrf.mdp.rewards import Reward
 
 

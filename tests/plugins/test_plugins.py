@@ -44,7 +44,7 @@ for name in ("mine", "sign"):
     while search.remaining:
         search.decide(25)
     print((search.labels == 20).sum())
-pc.solve(scene, "tree_search", policy=policy, reward="mine", simulations=4)
+pc.solve(scene, policy, search=4, reward="mine")
 """
     done = run_python(plugin, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -122,7 +122,6 @@ print(*(sample.name for sample in dataset.samples()), dataset.truth(dataset.samp
     assert done.stdout.split() == ["scene000", "scene001", "(48,", "64)"], done.stderr
 
 
-@pytest.mark.xfail(reason="the command has a fixed list of data sets", strict=False)
 def test_a_dataset_by_command(plugin, tmp_path):
     from tests.vision.builders import write_scene_folder
 

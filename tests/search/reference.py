@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import policrf as pc
-from policrf.random_numbers import below
 from policrf.mdp.state import Episode
 from policrf.policy.engine import Engine
+from policrf.random_numbers import below
 from policrf.testing.exploration_scores import m1_scores, m2_scores, m3_scores
 
 

@@ -16,8 +16,8 @@ from tests.search.reference import (
 
 import policrf as pc
 from policrf.errors import InvalidLabeling, InvalidOption
-from policrf.random_numbers import new_generator
 from policrf.policy.engine import Engine
+from policrf.random_numbers import new_generator
 from policrf.search.search import SearchOptions, TreeSearch
 from policrf.search.select_action import halving_schedule
 from policrf.testing.reference import reference_minimum

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from policrf.crf.instance import Instance
 from policrf.evaluation.tables import Table
 from policrf.metrics import mean_iou, node_confusion
+from policrf.policy.policy import Policy
 from policrf.scenes import PRESETS, make_scene
 from policrf.solvers import solve
 from policrf.types import IntArray
 
-if TYPE_CHECKING:
-    from policrf.policy.policy import Policy
-
-SOLVERS = (
-    "unary",
-    "icm",
-    "highest_confidence_first",
-    "mean_field",
-    "belief_propagation",
-    "tree_reweighted",
-    "dual_decomposition",
-    "lazy_flipper",
-    "alpha_expansion",
-    "exact",
-)
 POLICY, REFINED = "policy", "policy:refine=true"
 REGIME = "B"
 # Seeds of training scenes, of scenes to report on, and of the picture: never the same scene.
@@ -122,34 +108,38 @@ def train_policy(
     )
 
 
+Row = tuple[str | Policy, dict[str, Any]]
+
+
+def rows_of(solvers: Sequence[str], policy: Policy | None) -> dict[str, Row]:
+    """The rows by name: the solvers, then the policy alone and with refine."""
+    rows: dict[str, Row] = {text: (text, {}) for text in solvers}
+    if policy is not None:
+        rows |= {POLICY: (policy, {}), REFINED: (policy, {"refine": True})}
+    return rows
+
+
 def solve_scenes(
     scenes: list[Instance],
-    policy: Policy | None,
+    rows: dict[str, Row],
     *,
     seconds: float,
     seed: int,
     progress: Callable[[str], None],
 ) -> Demo:
-    """Every scene with every solver; kernels are warmed up before anything is timed."""
+    """Every scene with every row; kernels are warmed up before anything is timed."""
     demo = Demo(scenes)
     small = make_scene(30, REGIME, seed=seed)
-    for name in [*SOLVERS, *([POLICY, REFINED] if policy is not None else [])]:
-        _score(small, name, policy, seconds, seed)
+    for name, (solver, options) in rows.items():
+        solve(small, solver, seconds=seconds, seed=seed, **options)
         demo.results[name] = []
         for scene in demo.scenes:
-            demo.results[name].append(_score(scene, name, policy, seconds, seed))
+            solution = solve(scene, solver, seconds=seconds, seed=seed, **options)
+            demo.results[name].append(
+                Scored(solution.labels, solution.energy, solution.optimal, solution.seconds)
+            )
             progress(name)
     return demo
-
-
-def _score(scene: Instance, name: str, policy: Policy | None, seconds: float, seed: int) -> Scored:
-    solver: str | Policy = name
-    options: dict[str, Any] = {}
-    if name in (POLICY, REFINED):
-        assert policy is not None
-        solver, options = policy, {"refine": name == REFINED}
-    solution = solve(scene, solver, seconds=seconds, seed=seed, **options)
-    return Scored(solution.labels, solution.energy, solution.optimal, solution.seconds)
 
 
 def _truth(scene: Instance) -> IntArray:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from policrf.bench.peers import PEERS, available_peers
+from policrf.bench.rows import GRID
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.json_text import as_json, read_json, write_json
@@ -28,23 +29,6 @@ from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
 
 ENERGIES = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
-
-ROWS = (
-    "unary",
-    "icm",
-    "highest_confidence_first",
-    "untrained",
-    "mean_field",
-    "belief_propagation",
-    "tree_reweighted:schedule=sequential",
-    "tree_reweighted:schedule=parallel",
-    "dual_decomposition",
-    "lazy_flipper",
-    "alpha_expansion",
-    "alpha_expansion:hop2=lagrangian",
-    "refine",
-    "exact",
-)
 
 
 @dataclass(frozen=True)
@@ -65,7 +49,7 @@ class SolverGrid:
     """Budget of the exact solver."""
     exact_up_to: int = 2000
     """Largest scene that the exact solver is tried on."""
-    solvers: tuple[str, ...] = ROWS
+    solvers: tuple[str, ...] = GRID
     """Rows: solvers and policies, with options as NAME:option=value,…"""
     peers: bool = True
     """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""

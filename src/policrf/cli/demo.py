@@ -8,25 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from policrf.bench.rows import DEMO
+
 
 @dataclass(frozen=True)
 class Config:
     """Train a policy on scenes that come with the package, and hold it against every solver."""
 
+    solvers: tuple[str, ...] = DEMO
+    """Rows beside the trained policy's: solvers and policies, with options as
+    NAME:option=value,…"""
     scenes: int = 30
     """Scenes to report on; none of them is trained on."""
     nodes: int = 50
     """Nodes of each scene, 20 to 100,000."""
-    picture_nodes: int = 250
-    """Nodes of the scene that the page shows."""
-    train_seconds: float = 60.0
-    """At most so long is trained; 0 leaves the policy out."""
-    seed: int = 0
-    """Seed of the scenes, the training and the solvers."""
-    seconds: float = 20.0
-    """Budget of each solve; ample, since a kernel may have to be compiled in it."""
     out: Path = Path("demo")
     """Folder for the table (Markdown, CSV, JSON), the policy and the page."""
+    train_seconds: float = 60.0
+    """Time limit of the training; 0 leaves the policy out."""
+    picture_nodes: int = 250
+    """Nodes of the scene that the page shows."""
+    seconds: float = 20.0
+    """Budget of each solve; ample, since a kernel may have to be compiled in it."""
+    seed: int = 0
+    """Seed of the scenes, the training and the solvers."""
     json: bool = False
     """Print JSON instead of the table."""
 
@@ -39,7 +44,10 @@ def run(config: Config) -> None:
     from policrf.evaluation.tables import write_tables
     from policrf.explore.demo_page import write_demo_page
     from policrf.scenes import make_scene
+    from policrf.solvers.spec import SolverSpec
 
+    for row in config.solvers:
+        SolverSpec.parse(row)
     if config.scenes < 1:
         raise InvalidOption(f"--scenes is {config.scenes}; it must be at least 1")
     scenes = [
@@ -52,11 +60,11 @@ def run(config: Config) -> None:
     )
     if policy is None and config.train_seconds > 0:
         print("policrf: no training, torch is not installed (the extra `learn`)", file=sys.stderr)
-    rows = len(demo.SOLVERS) + (2 if policy is not None else 0)
-    with progress_bar("solving", rows * (config.scenes + 1)) as advance:
+    rows = demo.rows_of(config.solvers, policy)
+    with progress_bar("solving", len(rows) * (config.scenes + 1)) as advance:
         budget: dict[str, Any] = {"seconds": config.seconds, "seed": config.seed}
-        results = demo.solve_scenes(scenes, policy, progress=advance, **budget)
-        picture = demo.solve_scenes([larger], policy, progress=advance, **budget)
+        results = demo.solve_scenes(scenes, rows, progress=advance, **budget)
+        picture = demo.solve_scenes([larger], rows, progress=advance, **budget)
     table = results.table()
     write_tables(config.out, "demo", [table], config)
     if policy is not None:

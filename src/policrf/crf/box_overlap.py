@@ -38,8 +38,10 @@ def inside_larger(boxes: NDArray[Number], holders: BoolArray | None = None) -> B
 
     Parameters
     ----------
-    boxes: `[B, 4]`.
-    holders: `[B]`, the boxes that may be the larger one; all without it.
+    boxes
+        `[B, 4]`.
+    holders
+        `[B]`, the boxes that may be the larger one; all without it.
     """
     area = _area(boxes)
     larger = area[None, :] >= LARGER_BY * area[:, None]

@@ -60,8 +60,10 @@ def paper_features(distribution: FloatArray | Float32Array, boxes: FeatureBoxes)
 
     Parameters
     ----------
-    distribution: of every node over labels, `[N, L]`.
-    boxes: all with a label.
+    distribution
+        Of every node over labels, `[N, L]`.
+    boxes
+        All with a label.
     """
     n_nodes, n_labels = distribution.shape
     out = np.zeros((n_nodes, 4 * n_labels + 1), np.float32)

@@ -120,10 +120,14 @@ class Instance:
 
         Parameters
         ----------
-        crf: the model.
-        truth: counts of every label in each node, `[N, L]`.
-        label_names: L names.
-        source: where it comes from, as values that JSON can hold.
+        crf
+            The model.
+        truth
+            Counts of every label in each node, `[N, L]`.
+        label_names
+            L names.
+        source
+            Where it comes from, as values that JSON can hold.
         """
         from policrf.crf.features import derive_features, derive_graph
 

@@ -18,10 +18,12 @@ class InstanceSequence(LazyInstances):
 
     Parameters
     ----------
-    prepared: the folder of records.
-    energy: the weights.
-    potentials: which terms the energy has, joined by +.
-    features: "paper", "appearance" or "paper+appearance".
+    prepared
+        The folder of records.
+    energy
+        The weights.
+    potentials, features
+        As in `load_prepared`.
     """
 
     def __init__(
@@ -70,10 +72,14 @@ def load_prepared(
 
     Parameters
     ----------
-    folder: what `policrf prepare` wrote.
-    energy: the weights, or the path of an energy.yaml; the default weights without it.
-    potentials: which terms the energy has, joined by +.
-    features: "paper", "appearance" or "paper+appearance".
+    folder
+        What `policrf prepare` wrote.
+    energy
+        The weights, or the path of an energy.yaml; the default weights without it.
+    potentials
+        Which terms the energy has, joined by +.
+    features
+        "paper", "appearance" or "paper+appearance".
     """
     if not isinstance(energy, Energy):
         energy = Energy() if energy is None else Energy.load(energy)

@@ -30,11 +30,16 @@ def open_dataset(
 
     Parameters
     ----------
-    name: one of `DATASETS.names()`; an unknown one is an error that lists them.
-    root: the data set's folder.
-    split: which part of it; None leaves it to the data set, as with all options.
-    masks: where its masks are, if they are elsewhere.
-    labels: the label names, background first, or a file with one a line.
+    name
+        One of `DATASETS.names()`; an unknown one is an error that lists them.
+    root
+        The data set's folder.
+    split
+        Which part of it; None leaves it to the data set, as with all options.
+    masks
+        Where its masks are, if they are elsewhere.
+    labels
+        The label names, background first, or a file with one a line.
     """
     from policrf.vision.classes import read_names
 

@@ -69,9 +69,12 @@ def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareO
 
     Parameters
     ----------
-    dataset: the name of a registered data set, or a data set of your own.
-    root: the folder of a named data set; None for one of your own.
-    options: where scores and boxes come from.
+    dataset
+        The name of a registered data set, or a data set of your own.
+    root
+        The folder of a named data set; None for one of your own.
+    options
+        Where scores and boxes come from.
     """
     _check(options)
     opened, about = _opened(dataset, root, options)

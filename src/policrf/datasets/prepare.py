@@ -30,13 +30,20 @@ def prepare(
 
     Parameters
     ----------
-    dataset: the name of a registered data set (`policrf.datasets.DATASETS`), or one of your own.
-    out: where the prepared data goes.
-    root: the folder of a named data set.
-    options: everything else; the defaults without it.
-    jobs: processes. A script that asks for more than one needs `if __name__ == "__main__":`.
-    advance: called with the name of every image that is done.
-    changes: fields of `PrepareOptions` by name, such as net="deeplab.tflite" or superpixels=500.
+    dataset
+        The name of a registered data set (`policrf.datasets.DATASETS`), or one of your own.
+    out
+        Where the prepared data goes.
+    root
+        The folder of a named data set.
+    options
+        Everything else; the defaults without it.
+    jobs
+        Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    advance
+        Called with the name of every image that is done.
+    changes
+        Fields of `PrepareOptions` by name, such as net="deeplab.tflite" or superpixels=500.
     """
     chosen = changed(options or PrepareOptions(), changes, "prepare")
     return write_prepared(make_plan(dataset, root, chosen), out, jobs=jobs, advance=advance)

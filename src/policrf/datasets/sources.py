@@ -42,13 +42,19 @@ def load_instances(
 
     Parameters
     ----------
-    source: scenes as "synthetic:A:250", a prepared folder, a folder of models, or one model file.
-    energy: the weights of prepared data, or the path of an energy.yaml.
-    potentials: which terms to keep, joined by +; models from files keep tables and custom terms
+    source
+        Scenes as "synthetic:A:250", a prepared folder, a folder of models, or one model file.
+    energy
+        The weights of prepared data, or the path of an energy.yaml.
+    potentials
+        Which terms to keep, joined by +; models from files keep tables and custom terms
         too.
-    features: of prepared data: "paper", "appearance" or "paper+appearance".
-    count: how many; 0 is all (300 scenes).
-    seed: of the first synthetic scene; the others follow.
+    features
+        Of prepared data: "paper", "appearance" or "paper+appearance".
+    count
+        How many; 0 is all (300 scenes).
+    seed
+        Of the first synthetic scene; the others follow.
 
     >>> [scene.crf.n_nodes for scene in load_instances("synthetic:A+B:20+30", count=3)]
     [20, 30, 20]
@@ -118,9 +124,12 @@ def split(
 
     Parameters
     ----------
-    instances: all of them.
-    share: how large the part is, 0 … 1.
-    most: its largest number of instances.
+    instances
+        All of them.
+    share
+        How large the part is, 0 … 1.
+    most
+        Its largest number of instances.
     """
     count = min(most, int(len(instances) * share))
     if count == 0:

@@ -33,11 +33,15 @@ def each(
 
     Parameters
     ----------
-    work: a function of a module, so that processes can import it; `cache` is a dict that lives as
+    work
+        A function of a module, so that processes can import it; `cache` is a dict that lives as
         long as its process.
-    shared: given to every call; picklable, as are the items and results.
-    items: what to work on.
-    jobs: processes; 1 works here.
+    shared
+        Given to every call; picklable, as are the items and results.
+    items
+        What to work on.
+    jobs
+        Processes; 1 works here.
     """
     if jobs <= 1 or len(items) <= 1:
         cache: dict[str, Any] = {}

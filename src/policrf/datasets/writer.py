@@ -41,10 +41,14 @@ def write_prepared(
 
     Parameters
     ----------
-    plan: the images, and how each becomes a record.
-    out: the folder.
-    jobs: processes.
-    advance: called with the name of every image that is done.
+    plan
+        The images, and how each becomes a record.
+    out
+        The folder.
+    jobs
+        Processes.
+    advance
+        Called with the name of every image that is done.
     """
     folder = Path(out)
     samples = plan.samples()

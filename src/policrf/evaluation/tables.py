@@ -75,11 +75,16 @@ def write_tables(
 
     Parameters
     ----------
-    folder: made if it is not there.
-    name: of the files.
-    tables: what they hold.
-    config: how the figures were made, a dataclass or plain values.
-    extra: more entries of the JSON file.
+    folder
+        Made if it is not there.
+    name
+        Of the files.
+    tables
+        What they hold.
+    config
+        How the figures were made, a dataclass or plain values.
+    extra
+        More entries of the JSON file.
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

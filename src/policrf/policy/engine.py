@@ -51,11 +51,15 @@ class Engine:
 
     Parameters
     ----------
-    default: labels `[N]` that complete a partial labeling; the unary argmin if not given.
-    labels: a partial labeling `[N]` (−1 = unlabeled) to start from.
-    journal: messages kept for `undo`; 0 for an engine that never goes back, which is a little
+    default
+        Labels `[N]` that complete a partial labeling; the unary argmin if not given.
+    labels
+        A partial labeling `[N]` (−1 = unlabeled) to start from.
+    journal
+        Messages kept for `undo`; 0 for an engine that never goes back, which is a little
         faster. Steps that do not fit can still be undone, by recomputing.
-    track: whether the paper kind keeps the energy of the state up to date (the residual kind always
+    track
+        Whether the paper kind keeps the energy of the state up to date (the residual kind always
         does); without, only labels and scores are right, and no potential is ever looked at.
     """
 

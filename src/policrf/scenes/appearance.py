@@ -43,11 +43,16 @@ class Appearance:
 
         Parameters
         ----------
-        base: the plain colours there, `[n, 3]`.
-        points: `[n, 2]`.
-        region: the region of every point, `[n]`.
-        amplitude: of the texture.
-        window: the width that a point stands for; finer texture is averaged away.
+        base
+            The plain colours there, `[n, 3]`.
+        points
+            `[n, 2]`.
+        region
+            The region of every point, `[n]`.
+        amplitude
+            Of the texture.
+        window
+            The width that a point stands for; finer texture is averaged away.
         """
         texture = np.zeros(len(points))
         for number, field in enumerate(self.textures):

@@ -42,10 +42,14 @@ class Description:
 
         Parameters
         ----------
-        points: `[n, 2]`.
-        side: of the areas.
-        rng: draws the noise from area to area.
-        stray: probability that an area's competing label is a random one.
+        points
+            `[n, 2]`.
+        side
+            Of the areas.
+        rng
+            Draws the noise from area to area.
+        stray
+            Probability that an area's competing label is a random one.
         """
         shift = self.errors.shift(points)
         seen = points + self.recipe.boundary_shift * shift

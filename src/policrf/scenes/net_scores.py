@@ -127,13 +127,20 @@ def probabilities(
 
     Parameters
     ----------
-    points: `[n, 2]`.
-    shift: the net's displacement of the points, `[n, 2]`.
-    errors: of the net on this scene.
-    recipe: of the scene.
-    rng: draws the noise.
-    stray: probability that the competing label is a random one.
-    seen_shares: `[n, L]`, how much of what the point stands for the net sees as each label.
+    points
+        `[n, 2]`.
+    shift
+        The net's displacement of the points, `[n, 2]`.
+    errors
+        Of the net on this scene.
+    recipe
+        Of the scene.
+    rng
+        Draws the noise.
+    stray
+        Probability that the competing label is a random one.
+    seen_shares
+        `[n, L]`, how much of what the point stands for the net sees as each label.
     """
     n_points, n_labels = seen_shares.shape
     margin = errors.margins(points, recipe) + rng.normal(0.0, recipe.node_noise, n_points)

@@ -69,12 +69,17 @@ def render_scene(
 
     Parameters
     ----------
-    size: (height, width) in pixels, or a number of nodes: the image then has about 100 pixels a
+    size
+        (height, width) in pixels, or a number of nodes: the image then has about 100 pixels a
         node, and at most 2,000,000 in all.
-    preset: as in `make_scene`, which puts the same scene on a graph.
-    seed: as in `make_scene`.
-    recipe: as in `make_scene`.
-    n_labels: L, from 2 to 255.
+    preset
+        As in `make_scene`, which puts the same scene on a graph.
+    seed
+        As in `make_scene`.
+    recipe
+        As in `make_scene`.
+    n_labels
+        L, from 2 to 255.
 
     >>> scene = render_scene((60, 80), "B", seed=3)
     >>> scene.image.shape, scene.scores.shape, scene.truth.shape

@@ -46,14 +46,20 @@ def make_scene(
 
     Parameters
     ----------
-    n_nodes: from 20 to 100,000.
-    preset: "A" (scores right on 85 % of the nodes), "B" (50 %) or "C" (60 %, independently), see
+    n_nodes
+        From 20 to 100,000.
+    preset
+        "A" (scores right on 85 % of the nodes), "B" (50 %) or "C" (60 %, independently), see
         `SceneRecipe`.
-    seed: the same arguments give the same arrays; `render_scene` shows the same objects, errors and
+    seed
+        The same arguments give the same arrays; `render_scene` shows the same objects, errors and
         boxes for the same seed.
-    potentials: groups to put into the energy: "u" and any of "p", "hop1", "hop2", joined by "+".
-    n_labels: L, at least 2; label 0 is the background.
-    recipe: a recipe of your own, instead of a preset.
+    potentials
+        Groups to put into the energy: "u" and any of "p", "hop1", "hop2", joined by "+".
+    n_labels
+        L, at least 2; label 0 is the background.
+    recipe
+        A recipe of your own, instead of a preset.
 
     >>> make_scene(50, "B", potentials="u+p").crf.n_labels
     21

@@ -23,25 +23,20 @@ from policrf.errors import InvalidOption, UnknownName
 from policrf.registry import Registry
 from policrf.solvers.options import check_options, read_value
 
+_FOLDERS = {
+    "cuts": ("alpha_expansion",),
+    "messages": ("belief_propagation", "tree_reweighted"),
+    "moves": ("annealing", "highest_confidence_first", "icm", "lazy_flipper", "refine", "unary"),
+    "proofs": ("brute_force", "exact"),
+    "relaxations": ("dual_decomposition", "mean_field"),
+}
+# A solver's file is named as it is; those above this folder are named by string too.
 SOLVERS = Registry(
     "solver",
     {
-        name: f"policrf.solvers.{folder}.{file}:{name}"
-        for folder, file, name in (
-            ("cuts", "alpha_expansion", "alpha_expansion"),
-            ("messages", "belief_propagation", "belief_propagation"),
-            ("messages", "tree_reweighted", "tree_reweighted"),
-            ("moves", "annealing", "annealing"),
-            ("moves", "highest_confidence_first", "highest_confidence_first"),
-            ("moves", "icm", "icm"),
-            ("moves", "lazy_flipper", "lazy_flipper"),
-            ("moves", "refine", "refine"),
-            ("moves", "unary_argmin", "unary"),
-            ("proofs", "brute_force", "brute_force"),
-            ("proofs", "exact", "exact"),
-            ("relaxations", "dual_decomposition", "dual_decomposition"),
-            ("relaxations", "mean_field", "mean_field"),
-        )
+        name: f"policrf.solvers.{folder}.{name}:{name}"
+        for folder, names in _FOLDERS.items()
+        for name in names
     }
     | {"untrained": "policrf.policy.solver:untrained"},
 )

@@ -26,8 +26,10 @@ class PolicyNetwork(nn.Module):
 
     Parameters
     ----------
-    spec: kind and sizes.
-    weights: initial tensors; those of `spec.initial_weights(seed)` if not given.
+    spec
+        Kind and sizes.
+    weights
+        Initial tensors; those of `spec.initial_weights(seed)` if not given.
     """
 
     theta1: Tensor

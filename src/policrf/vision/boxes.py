@@ -79,11 +79,16 @@ def foreground(
 
     Parameters
     ----------
-    image: `[H, W, 3]`.
-    box: left, top, right, bottom in pixels.
-    scale: GrabCut sees everything shrunk by this.
-    iterations: of GrabCut.
-    margin: GrabCut also sees this share of the box's size on each side.
+    image
+        `[H, W, 3]`.
+    box
+        Left, top, right, bottom in pixels.
+    scale
+        GrabCut sees everything shrunk by this.
+    iterations
+        Of GrabCut.
+    margin
+        GrabCut also sees this share of the box's size on each side.
     """
     height, width = image.shape[:2]
     left, top, right, bottom = (float(side) for side in box)
@@ -118,11 +123,16 @@ def box_nodes(
 
     Parameters
     ----------
-    image: `[H, W, 3]`.
-    segments: the superpixel of every pixel, `[H, W]`.
-    detections: boxes in pixels of `image`.
-    scale: at which GrabCut works.
-    iterations: of GrabCut.
+    image
+        `[H, W, 3]`.
+    segments
+        The superpixel of every pixel, `[H, W]`.
+    detections
+        Boxes in pixels of `image`.
+    scale
+        At which GrabCut works.
+    iterations
+        Of GrabCut.
     """
     sizes = np.bincount(segments.reshape(-1))
     ptr, nodes, shares = [0], [], []

@@ -30,12 +30,18 @@ def to_instance(
 
     Parameters
     ----------
-    record: the image's raw quantities.
-    energy: the weights.
-    potentials: which terms the energy has, joined by +.
-    features: "paper", "appearance" or "paper+appearance".
-    label_names: L names, or none.
-    source: more to say about where it comes from.
+    record
+        The image's raw quantities.
+    energy
+        The weights.
+    potentials
+        Which terms the energy has, joined by +.
+    features
+        "paper", "appearance" or "paper+appearance".
+    label_names
+        L names, or none.
+    source
+        More to say about where it comes from.
     """
     kinds = parse_potentials(potentials)
     members = box_members(record, energy.foreground)

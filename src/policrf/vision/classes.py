@@ -47,10 +47,14 @@ def match_classes(
 
     Parameters
     ----------
-    classes: names of a net or detector.
-    labels: names of the data set.
-    chosen: the label of every class by name, None for a class without one; by name without it.
-    what: where `chosen` comes from, for errors.
+    classes
+        Names of a net or detector.
+    labels
+        Names of the data set.
+    chosen
+        The label of every class by name, None for a class without one; by name without it.
+    what
+        Where `chosen` comes from, for errors.
     """
     index = {canonical(label): k for k, label in enumerate(labels)}
     if chosen is None:

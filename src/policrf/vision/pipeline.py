@@ -97,11 +97,16 @@ class Pipeline:
 
         Parameters
         ----------
-        image: `[H, W, 3]`.
-        name: what the record is called.
-        scores: `[h, w, C]` over the whole image.
-        detections: boxes in pixels of the image.
-        truth: `[H, W]`, −1 = void.
+        image
+            `[H, W, 3]`.
+        name
+            What the record is called.
+        scores
+            `[h, w, C]` over the whole image.
+        detections
+            Boxes in pixels of the image.
+        truth
+            `[H, W]`, −1 = void.
         """
         if truth is not None and truth.shape != image.shape[:2]:
             raise InvalidFile(

@@ -131,14 +131,22 @@ class Segmenter:
 
         Parameters
         ----------
-        net: segmentation net (.tflite or .onnx).
-        detector: Darknet .cfg or .onnx; none is fine.
-        energy: the weights, or the path of an energy.yaml; the defaults without it.
-        recipe: how images become records, such as that of prepared data.
-        reduction: principal components of the hypercolumns, of the same prepared data.
-        potentials: which terms the energy has, joined by +.
-        features: "paper", "appearance" or "paper+appearance".
-        settings: fields of `Recipe`, such as superpixels=500 or hypercolumns=("inner",).
+        net
+            Segmentation net (.tflite or .onnx).
+        detector
+            Darknet .cfg or .onnx; none is fine.
+        energy
+            The weights, or the path of an energy.yaml; the defaults without it.
+        recipe
+            How images become records, such as that of prepared data.
+        reduction
+            Principal components of the hypercolumns, of the same prepared data.
+        potentials
+            Which terms the energy has, joined by +.
+        features
+            "paper", "appearance" or "paper+appearance".
+        settings
+            Fields of `Recipe`, such as superpixels=500 or hypercolumns=("inner",).
         """
         if recipe is None:
             settings.setdefault("labels", VOC_LABELS)
@@ -171,15 +179,24 @@ class Segmenter:
 
         Parameters
         ----------
-        image: a file, or pixels `[H, W, 3]`.
-        solver: which solver labels the superpixels.
-        name: what the image is called; its file's name by default.
-        scores: class scores `[h, w, C]` instead of the net's.
-        detections: boxes in pixels of the image instead of the detector's.
-        truth: labels `[H, W]` to compare with, −1 = void.
-        seconds: time limit of the solver.
-        seed: of the solver.
-        options: of the solver, by name.
+        image
+            A file, or pixels `[H, W, 3]`.
+        solver
+            Which solver labels the superpixels.
+        name
+            What the image is called; its file's name by default.
+        scores
+            Class scores `[h, w, C]` instead of the net's.
+        detections
+            Boxes in pixels of the image instead of the detector's.
+        truth
+            Labels `[H, W]` to compare with, −1 = void.
+        seconds
+            Time limit of the solver.
+        seed
+            Of the solver.
+        options
+            Of the solver, by name.
         """
         clock = Stopwatch()
         pixels = image if isinstance(image, np.ndarray) else read_image(image)

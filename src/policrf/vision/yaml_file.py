@@ -13,9 +13,12 @@ def read_mapping(path: str | Path, what: str, example: str) -> dict[Any, Any]:
 
     Parameters
     ----------
-    path: the file.
-    what: what it should be, for errors, such as "the energy".
-    example: a line that such a file holds.
+    path
+        The file.
+    what
+        What it should be, for errors, such as "the energy".
+    example
+        A line that such a file holds.
     """
     import yaml
 

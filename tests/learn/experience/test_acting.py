@@ -34,7 +34,7 @@ def test_playing_notes_what_an_episode_earns(kind: str, reward: str) -> None:
 def test_exploiting_always_is_greedy_labeling() -> None:
     instance = random_instance(40, 1)
     policy = random_policy(instance, "residual", "relaxed", 1)
-    trail = play(Engine(policy, instance), epsilon=1.0, seed=0, reward=0)
+    trail = play(Engine(policy, instance), epsilon=1.0, seed=0, reward=load_reward("difference"))
     labels, order, _ = Engine(policy, instance).label_all()
     assert trail.nodes.tolist() == order.tolist()
     assert trail.labels.tolist() == labels[order].tolist()
@@ -44,7 +44,7 @@ def test_exploiting_always_is_greedy_labeling() -> None:
 def test_the_best_action_is_noted_before_every_step() -> None:
     instance = random_instance(30, 2)
     engine = Engine(random_policy(instance, "paper", "partial", 2), instance)
-    trail = play(engine, epsilon=0.0, seed=1, reward=0)
+    trail = play(engine, epsilon=0.0, seed=1, reward=load_reward("difference"))
     engine.reset()
     for t in range(30):
         node, label = int(trail.nodes[t]), int(trail.labels[t])
@@ -59,7 +59,7 @@ def test_the_same_seed_plays_the_same_episode() -> None:
     engine = Engine(random_policy(instance, "residual", "partial", 3), instance)
 
     def played(seed: int) -> Trail:
-        return play(engine, epsilon=0.5, seed=seed, reward=0)
+        return play(engine, epsilon=0.5, seed=seed, reward=load_reward("difference"))
 
     first, again, other = (played(seed) for seed in (9, 9, 10))
     assert first.nodes.tolist() == again.nodes.tolist()

@@ -9,6 +9,7 @@ from tests.policy.builders import random_instance, random_policy
 from policrf.learn.experience.acting import play
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.self_play import play_game
+from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
 from policrf.search.search import SearchOptions, TreeSearch
 
@@ -24,7 +25,12 @@ def test_episodes_on_kept_engines_are_those_on_new_ones(kind: str, costs: str) -
     engines = kept_engines(INSTANCES)
     for seed, policy in enumerate(policies(kind, costs)):
         for k, instance in enumerate(INSTANCES):
-            options = {"epsilon": 0.5, "seed": seed, "reward": 1, "best_views": True}
+            options = {
+                "epsilon": 0.5,
+                "seed": seed,
+                "reward": load_reward("sign"),
+                "best_views": True,
+            }
             with engines.lent(policy, k) as engine:
                 kept = play(engine, **options)
             for one, other in zip(kept, play(Engine(policy, instance), **options), strict=True):

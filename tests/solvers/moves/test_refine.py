@@ -187,8 +187,8 @@ def test_options_of_the_start():
     crf = random_crf(0, groups=("potts", "tables"))
     assert pc.solve(crf, "refine").info["start"] == "icm"
     with pytest.raises(UnsupportedPotential):
-        pc.solve(crf, "refine", start="alpha_expansion", hop2="repair")
+        pc.solve(crf, "refine", start="alpha_expansion:hop2=repair")
     with pytest.raises(UnknownName):
         pc.solve(crf, "refine", start="nobody")
     with pytest.raises(InvalidOption, match="limit"):
-        pc.solve(crf, "refine", start="brute_force", limit=0)
+        pc.solve(crf, "refine:start=brute_force", start="brute_force:limit=0")

@@ -22,8 +22,10 @@ def as_json(value: Any, *, infinity: str | None = None) -> Any:
 
     Parameters
     ----------
-    value: what to convert; paths become text, tuples lists, keys text.
-    infinity: what stands for +inf, such as "inf". NaN and −inf are always None.
+    value
+        What to convert; paths become text, tuples lists, keys text.
+    infinity
+        What stands for +inf, such as "inf". NaN and −inf are always None.
 
     >>> as_json({"bound": float("-inf"), "sizes": (1, 2)})
     {'bound': None, 'sizes': [1, 2]}

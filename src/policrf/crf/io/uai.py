@@ -23,10 +23,15 @@ __all__ = ["read_uai", "write_uai"]
 
 
 def read_uai(path: str | Path, *, detect_potts: bool = True) -> CRF:
-    """Read a UAI model as a CRF.
+    """Read a UAI model as a CRF; its energy is −Σ log factor.
 
-    With `detect_potts`, a pairwise factor with one value on its diagonal and one off it becomes an
-    edge of `Potts`, which more solvers take and all solve faster; the energies are the same.
+    Parameters
+    ----------
+    path
+        A file that starts with MARKOV or BAYES.
+    detect_potts
+        Whether a pairwise factor with one value on its diagonal and one off it becomes an edge of
+        `Potts`, which more solvers take and all solve faster; the energies are the same.
     """
     tokens = _Tokens(path)
     kind = tokens.word("the network type")

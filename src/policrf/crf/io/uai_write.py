@@ -17,9 +17,17 @@ from policrf.types import FloatArray, IntArray
 def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
     """Write the model so that −Σ log factor is its energy.
 
-    Counting and custom potentials are written out as tables, which a UAI file needs; one with more
-    than `table_limit` entries is refused (the native `.npz` keeps it unchanged). So is an energy
-    whose exp(−energy) is not a positive double, since it would read back as another one.
+    An energy whose exp(−energy) is not a positive double is refused, since it would read back as
+    another one.
+
+    Parameters
+    ----------
+    crf
+        The model. Counting and custom potentials are written out as tables, which UAI files need.
+    path
+        The file.
+    table_limit
+        Largest table that is written; the native `.npz` keeps larger cliques unchanged.
     """
     arrays = crf.arrays
     for c in range(len(arrays.clique_kind)):

@@ -59,8 +59,24 @@ def with_fields(options: Options, changes: dict[str, Any], what: str) -> Options
         if name in whole and not isinstance(value, type(whole[name])):
             wanted = type(whole[name]).__name__
             raise InvalidOption(f"{name} is {value!r}; give {wanted}(...), or its fields by name")
+        if name not in whole:
+            _check_type(name, value, flat(options)[name])
     changed: Options = _replaced(options, changes)
     return changed
+
+
+def _check_type(name: str, value: Any, default: Any) -> None:
+    """Refuse a value of another type than the default's; a whole number is a number too."""
+    for kinds, words in (
+        ((bool,), "true or false"),
+        ((int,), "a whole number"),
+        ((float, int), "a number"),
+        ((str,), "text"),
+    ):
+        if isinstance(default, kinds[0]):
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise InvalidOption(f"{name} is {value!r}; it must be {words}")
+            return
 
 
 def _replaced(options: Any, changes: dict[str, Any]) -> Any:

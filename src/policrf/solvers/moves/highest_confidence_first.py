@@ -23,11 +23,16 @@ from policrf.types import FloatArray, IntArray
 SLICE = 2_000  # nodes a kernel call labels
 
 
-def highest_confidence_first(run: Run) -> None:
+def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     """Label one node after the other, the one with the largest margin between two labels first.
 
     Among equal margins the lowest node is first. A node with a single allowed label has an infinite
-    margin. `Solution.order` is the order. Single relabels (ICM) end it in a local minimum.
+    margin. `Solution.order` is the order.
+
+    Parameters
+    ----------
+    descend
+        Whether to end in a local minimum, by single relabels (ICM).
     """
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     state, heap = new_state(arrays), new_heap(n_nodes)
@@ -48,8 +53,9 @@ def highest_confidence_first(run: Run) -> None:
         return
     run.order = order
     run.offer(state.labels)
-    run.info["converged"] = relabel_single_nodes(run, state, np.arange(n_nodes))
-    run.offer(state.labels)
+    if descend:
+        run.info["converged"] = relabel_single_nodes(run, state, np.arange(n_nodes))
+        run.offer(state.labels)
 
 
 @inner

@@ -94,14 +94,21 @@ def calibrate(
 
     Parameters
     ----------
-    prepared: what `prepare` wrote, with truth.
-    options: solver, gates, images, score, seed; the defaults without them. With score="frequent"
+    prepared
+        What `prepare` wrote, with truth.
+    options
+        Solver, gates, images, score, seed; the defaults without them. With score="frequent"
         few images decide with less noise (all classes count where none is frequent).
-    start: the weights that are not varied, and those of the first stage.
-    grids: the values that are tried.
-    jobs: processes. A script that asks for more than one needs `if __name__ == "__main__":`.
-    advance: called with the stage for every image that is done.
-    changes: fields of `CalibrateOptions` by name, such as solver="icm".
+    start
+        The weights that are not varied, and those of the first stage.
+    grids
+        The values that are tried.
+    jobs
+        Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    advance
+        Called with the stage for every image that is done.
+    changes
+        Fields of `CalibrateOptions` by name, such as solver="icm".
     """
     chosen = changed(options or CalibrateOptions(), changes, "calibrate")
     if not isinstance(prepared, Prepared):

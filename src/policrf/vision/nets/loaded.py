@@ -40,8 +40,10 @@ class LoadedNets:
 
         Parameters
         ----------
-        image: at the working size.
-        given: scores `[h, w, C]` over the whole image that stand in for the net's.
+        image
+            At the working size.
+        given
+            Scores `[h, w, C]` over the whole image that stand in for the net's.
         """
         maps = self._load_net()(image) if given is None or self.recipe.hypercolumns else None
         if given is None:
@@ -61,9 +63,12 @@ class LoadedNets:
 
         Parameters
         ----------
-        image: at the working size.
-        full: the shape of the image at its own size.
-        given: boxes in pixels of the full size that stand in for the detector's.
+        image
+            At the working size.
+        full
+            The shape of the image at its own size.
+        given
+            Boxes in pixels of the full size that stand in for the detector's.
         """
         height, width = image.shape[:2]
         if given is not None:

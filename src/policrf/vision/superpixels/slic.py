@@ -28,11 +28,16 @@ def superpixels(
 
     Parameters
     ----------
-    image: `[H, W, 3]`.
-    count: how many to ask for.
-    compactness: weight of closeness against colour.
-    smoothing: width of the blur before it, in pixels.
-    iterations: of SLIC.
+    image
+        `[H, W, 3]`.
+    count
+        How many to ask for.
+    compactness
+        Weight of closeness against colour.
+    smoothing
+        Width of the blur before it, in pixels.
+    iterations
+        Of SLIC.
     """
     height, width = image.shape[:2]
     if height * width <= count:

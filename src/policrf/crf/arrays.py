@@ -22,6 +22,12 @@ from policrf.crf.checks import frozen
 from policrf.crf.potentials import CliquePotential, Potential, Potts
 from policrf.types import FloatArray, IntArray
 
+# Columns of Arrays.custom. One array, since compiled calls pass every array by value.
+ADDRESS = 0  # C function pointer
+PARTIAL = 1  # how it is asked about a part: COMPLETE, SUBSET or MARKED
+MARKED_ADDRESS = 2  # C function pointer for a part (MARKED only)
+COUNTS = 3  # where its L label counts begin in `State.counts`; −1: it is no function of them
+
 
 class Arrays(NamedTuple):
     """N nodes, L labels, E edges, C cliques with M entries in all. Read-only."""
@@ -41,10 +47,7 @@ class Arrays(NamedTuple):
     clique_label: IntArray  # [C]
     clique_weight: FloatArray  # [C]
     clique_count: IntArray  # [C]
-    clique_address: IntArray  # [C]; C function pointer (CUSTOM only)
-    clique_partial: IntArray  # [C]; how it is asked about a part: COMPLETE, SUBSET or MARKED
-    clique_marked: IntArray  # [C]; C function pointer for a part (MARKED only)
-    count_start: IntArray  # [C]; where its L label counts begin in `State.counts`; −1: it has none
+    custom: IntArray  # [C, 4] of CUSTOM cliques, by ADDRESS, PARTIAL, MARKED and COUNTS
     data_ptr: IntArray  # [C + 1]
     data: FloatArray
     node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
@@ -83,10 +86,7 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         clique_label=column.labels,
         clique_weight=column.weights,
         clique_count=column.counts,
-        clique_address=column.addresses,
-        clique_partial=column.partial,
-        clique_marked=column.marked,
-        count_start=_count_starts(column.counted, unary.shape[1]),
+        custom=_custom(column, unary.shape[1]),
         data_ptr=_pointers(column.data_sizes),
         data=column.data,
         node_ptr=node_ptr,
@@ -147,10 +147,12 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
     )
 
 
-def _count_starts(counted: IntArray, n_labels: int) -> IntArray:
-    """Room for L counts a clique that is a function of them."""
-    starts: IntArray = (np.cumsum(counted) - counted) * n_labels
-    return np.where(counted > 0, starts, -1)
+def _custom(column: _Columns, n_labels: int) -> IntArray:
+    """The columns of CUSTOM cliques, with room for L counts where one is a function of them."""
+    counted = column.counted > 0
+    starts = (np.cumsum(counted) - counted) * n_labels
+    parts = (column.addresses, column.partial, column.marked, np.where(counted, starts, -1))
+    return np.ascontiguousarray(np.stack(parts, axis=1))
 
 
 def _pointers(sizes: IntArray) -> IntArray:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inner, kernel, leaf
-from policrf.crf.arrays import Arrays
+from policrf.compiled import inner, kernel, leaf, unlikely
+from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, PARTIAL, Arrays
 from policrf.crf.custom_call import call_custom
 from policrf.crf.potentials import (
     AGREE,
@@ -47,7 +47,7 @@ class State(NamedTuple):
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
     counts: IntArray  # [...]; members labeled with each label, of cliques that are functions of it
-    value: FloatArray  # [C]; of CUSTOM cliques: what they say of their labeled members
+    value: FloatArray  # [C]; what CUSTOM cliques say of their labeled members; [0] without any
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
 
@@ -59,8 +59,10 @@ def new_state(arrays: Arrays) -> State:
         labels=np.full(len(arrays.unary), -1, np.int64),
         labeled=np.zeros(n_cliques, np.int64),
         matches=np.zeros(n_cliques, np.int64),
-        counts=np.zeros(arrays.unary.shape[1] * int((arrays.count_start >= 0).sum()), np.int64),
-        value=np.zeros(n_cliques),
+        counts=np.zeros(
+            arrays.unary.shape[1] * int((arrays.custom[:, COUNTS] >= 0).sum()), np.int64
+        ),
+        value=np.zeros(n_cliques if (arrays.clique_kind == CUSTOM).any() else 0),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )
@@ -82,11 +84,17 @@ def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
             matches += labels[a.clique_nodes[m]] == a.clique_label[c]
         return counting_energy(a, c, matches)
     if kind == TABLE:
-        at = a.data_ptr[c]
-        for m in range(start, stop):
-            at += a.clique_stride[m] * labels[a.clique_nodes[m]]
-        return float(a.data[at])
+        return table_energy(a, c, labels)
     return custom_clique_energy(a, c, labels)
+
+
+@inner
+def table_energy(a: Arrays, c: int, labels: IntArray) -> float:
+    """f_c of a TABLE clique whose members are all labeled."""
+    at = a.data_ptr[c]
+    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+        at += a.clique_stride[m] * labels[a.clique_nodes[m]]
+    return float(a.data[at])
 
 
 @kernel
@@ -111,7 +119,7 @@ def counting_energy(a: Arrays, c: int, matches: int) -> float:
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c of a CUSTOM clique from its members' labels, of all or some of them."""
-    if a.count_start[c] < 0:
+    if a.custom[c, COUNTS] < 0:
         return call_clique(a, c, members)
     counts = np.zeros(a.unary.shape[1], np.int64)
     for label in members:
@@ -125,7 +133,7 @@ def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
     first, count = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
-        a.clique_address[c], numbers, len(numbers), a.data[first:], count
+        a.custom[c, ADDRESS], numbers, len(numbers), a.data[first:], count
     )
 
 
@@ -152,14 +160,14 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
             count += 1
     if count == len(members):
         return custom_energy(a, c, members)
-    if count == 0 or a.clique_partial[c] == COMPLETE:
+    if count == 0 or a.custom[c, PARTIAL] == COMPLETE:
         return 0.0
-    if a.clique_partial[c] == SUBSET:
+    if a.custom[c, PARTIAL] == SUBSET:
         return custom_energy(a, c, scratch[:count])
     parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
-        a.clique_marked[c], members, len(members), parameters, len(parameters)
+        a.custom[c, MARKED_ADDRESS], members, len(members), parameters, len(parameters)
     )
 
 
@@ -168,7 +176,7 @@ def counted_value(a: Arrays, s: State, c: int) -> float:
     """The same of a function of counts, from the counts as they stand."""
     if s.labeled[c] == 0:
         return 0.0
-    first = a.count_start[c]
+    first = a.custom[c, COUNTS]
     return call_clique(a, c, s.counts[first : first + a.unary.shape[1]])
 
 
@@ -176,7 +184,7 @@ def counted_value(a: Arrays, s: State, c: int) -> float:
 def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
     """Ask clique c about the labels as they stand: change of the finite sum, of infinite terms."""
     old = s.value[c]
-    if a.count_start[c] >= 0:
+    if a.custom[c, COUNTS] >= 0:
         new = counted_value(a, s, c)
     else:
         new = partial_value(a, c, s.labels)
@@ -205,7 +213,7 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
                 break
         if complete:
             out[CLIQUE_TERMS + a.clique_kind[c]] += clique_energy(a, c, labels)
-        elif a.clique_partial[c] != COMPLETE:
+        elif a.custom[c, PARTIAL] != COMPLETE:
             out[CLIQUE_TERMS + a.clique_kind[c]] += partial_value(a, c, labels)
 
 
@@ -231,7 +239,7 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
         c = a.node_clique[k]
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
         kind = a.clique_kind[c]
-        if a.clique_partial[c] == COMPLETE and s.labeled[c] - (own >= 0) != size - 1:
+        if a.custom[c, PARTIAL] == COMPLETE and s.labeled[c] - (own >= 0) != size - 1:
             continue
         if kind == AGREE or kind == SUPPORT:
             others = s.matches[c] - (own == a.clique_label[c])
@@ -276,7 +284,7 @@ def add_custom_costs(
 @inner
 def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> None:
     """Add what each label of node i changes in a clique that is a function of its counts."""
-    own, first = s.labels[i], a.count_start[c]
+    own, first = s.labels[i], a.custom[c, COUNTS]
     counts = s.counts[first : first + a.unary.shape[1]]
     base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
     if own >= 0:
@@ -295,7 +303,7 @@ def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> N
 @kernel
 def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
     """Add what each label of node i changes in a CUSTOM clique."""
-    if a.count_start[c] >= 0:
+    if a.custom[c, COUNTS] >= 0:
         add_counted_costs(a, s, i, c, out)
         return
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
@@ -330,12 +338,14 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
             total += a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        kind = a.clique_kind[c]
-        if kind != CUSTOM and s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
+        if s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
+            kind = a.clique_kind[c]
             if kind == AGREE or kind == SUPPORT:
                 value = counting_energy(a, c, s.matches[c])
+            elif kind == TABLE:
+                value = table_energy(a, c, s.labels)
             else:
-                value = clique_energy(a, c, s.labels)
+                continue
             if np.isinf(value):
                 forbidden += 1
             else:
@@ -351,17 +361,23 @@ def note_label(a: Arrays, s: State, i: int, label: int) -> None:
         c = a.node_clique[k]
         s.labeled[c] += 1
         s.matches[c] += a.clique_label[c] == label
-        if a.count_start[c] >= 0:
-            s.counts[a.count_start[c] + label] += 1
 
 
-@inner
-def ask_custom(a: Arrays, s: State, i: int) -> tuple[float, int]:
-    """Ask the CUSTOM cliques of node i, after its label has changed."""
+@leaf
+def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
+    """Ask the CUSTOM cliques of node i, after its label has changed from `old` (−1 = none).
+
+    Returns the change of the finite sum, and of the number of infinite terms.
+    """
     total, forbidden = 0.0, 0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         if a.clique_kind[c] == CUSTOM:
+            first = a.custom[c, COUNTS]
+            if first >= 0 and old >= 0:
+                s.counts[first + old] -= 1
+            if first >= 0 and s.labels[i] >= 0:
+                s.counts[first + s.labels[i]] += 1
             change, infinite = set_value(a, s, c)
             total += change
             forbidden += infinite
@@ -369,13 +385,22 @@ def ask_custom(a: Arrays, s: State, i: int) -> tuple[float, int]:
 
 
 @leaf
+def count_custom(a: Arrays, s: State, i: int, old: int) -> None:
+    """Count what `ask_custom` finds in the energy."""
+    change, infinite = ask_custom(a, s, i, old)
+    s.total[0] += change
+    s.forbidden[0] += infinite
+
+
+@leaf
 def assign(a: Arrays, s: State, i: int, label: int) -> float:
     """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
     note_label(a, s, i, label)
     total, forbidden = node_terms(a, s, i)
-    change, infinite = ask_custom(a, s, i)
-    total += change
-    forbidden += infinite
+    if unlikely(len(s.value) > 0):
+        change, infinite = ask_custom(a, s, i, -1)
+        total += change
+        forbidden += infinite
     s.total[0] += total
     s.forbidden[0] += forbidden
     return np.inf if forbidden else total
@@ -390,12 +415,11 @@ def unassign(a: Arrays, s: State, i: int) -> float:
         c = a.node_clique[k]
         s.labeled[c] -= 1
         s.matches[c] -= a.clique_label[c] == label
-        if a.count_start[c] >= 0:
-            s.counts[a.count_start[c] + label] -= 1
     s.labels[i] = -1
-    change, infinite = ask_custom(a, s, i)
-    total -= change
-    forbidden -= infinite
+    if unlikely(len(s.value) > 0):
+        change, infinite = ask_custom(a, s, i, label)
+        total -= change
+        forbidden -= infinite
     s.total[0] -= total
     s.forbidden[0] -= forbidden
     return np.inf if forbidden else total
@@ -404,19 +428,17 @@ def unassign(a: Arrays, s: State, i: int) -> float:
 @inner
 def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     """Give the labeled node i another label."""
-    total, forbidden = node_terms(a, s, i)
     old = s.labels[i]
+    total, forbidden = node_terms(a, s, i)
     s.labels[i] = label
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
-        if a.count_start[c] >= 0:
-            s.counts[a.count_start[c] + old] -= 1
-            s.counts[a.count_start[c] + label] += 1
     new_total, new_forbidden = node_terms(a, s, i)
-    change, infinite = ask_custom(a, s, i)
-    s.total[0] += new_total - total + change
-    s.forbidden[0] += new_forbidden - forbidden + infinite
+    s.total[0] += new_total - total
+    s.forbidden[0] += new_forbidden - forbidden
+    if unlikely(len(s.value) > 0):
+        count_custom(a, s, i, old)
 
 
 @inner
@@ -444,8 +466,8 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                 )
         else:
             old = s.value[c] if kind == CUSTOM else clique_energy(a, c, s.labels)
-            if a.count_start[c] >= 0:
-                first = a.count_start[c]
+            if a.custom[c, COUNTS] >= 0:
+                first = a.custom[c, COUNTS]
                 s.counts[first + own] -= 1
                 s.counts[first + label] += 1
                 new = counted_value(a, s, c)
@@ -479,6 +501,10 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     # Once a clique, not once a member.
     for c in range(len(a.clique_kind)):
         if a.clique_kind[c] == CUSTOM:
+            if a.custom[c, COUNTS] >= 0:
+                for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+                    if labels[a.clique_nodes[m]] >= 0:
+                        s.counts[a.custom[c, COUNTS] + labels[a.clique_nodes[m]]] += 1
             change, infinite = set_value(a, s, c)
             s.total[0] += change
             s.forbidden[0] += infinite

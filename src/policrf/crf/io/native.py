@@ -97,8 +97,7 @@ def load_instance(path: str | Path, *, functions: Functions | None = None) -> In
 
 def _crf_header(crf: CRF) -> dict[str, Any]:
     groups = [
-        {"class": p.name, "function": p.function_name} if type(p) is Custom else {"class": p.name}
-        for p in crf.potentials
+        {"class": p.name, **(p.described() if type(p) is Custom else {})} for p in crf.potentials
     ]
     return {"groups": groups}
 
@@ -132,13 +131,13 @@ def _group_from(
         )
     if "function" not in described:
         return classes[described["class"]].from_fields(own)
-    function = described["function"]
-    if function not in functions:
-        raise InvalidFile(
-            f"{path}: it uses the custom function {function!r}, which files do not hold; "
-            f"pass it as functions={{{function!r}: ...}}"
-        )
-    return Custom.with_function(own, functions[function], function)
+    for name in filter(None, (described["function"], described.get("marked"))):
+        if name not in functions:
+            raise InvalidFile(
+                f"{path}: it uses the custom function {name!r}, which files do not hold; "
+                f"pass it as functions={{{name!r}: ...}}"
+            )
+    return Custom.from_description(own, described, functions)
 
 
 def _write(path: str | Path, header: dict[str, Any], arrays: ArrayMap) -> None:

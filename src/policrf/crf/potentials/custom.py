@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -115,12 +115,29 @@ class Custom(CliquePotential):
         """The parameters; the function is code, and is no part of a file."""
         return {"parameters": self.parameters, "parameter_ptr": self.parameter_ptr}
 
+    def described(self) -> dict[str, Any]:
+        """What a file keeps beside the arrays: names of functions, and how they are asked."""
+        found = {"function": self.function_name, "of": self.of, "partial": self.partial_form}
+        if self.marked is not None:
+            found["marked"] = getattr(self.marked, "__name__", "partial")
+        return found
+
     @staticmethod
-    def with_function(fields: Fields, function: Callable[..., float], name: str) -> Custom:
-        """The group whose `fields` these are, with its function, which a file does not keep."""
+    def from_description(
+        fields: Fields, described: Mapping[str, Any], functions: Mapping[str, Callable[..., float]]
+    ) -> Custom:
+        """The group whose `fields` and description these are; files hold no functions."""
         ptr = fields["parameter_ptr"]
         rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
-        return Custom((fields["ptr"], fields["nodes"]), function, rows, name=name)
+        name, marked = described["function"], described.get("marked")
+        return Custom(
+            (fields["ptr"], fields["nodes"]),
+            functions[name],
+            rows,
+            partial=described.get("partial", "complete") if marked is None else functions[marked],
+            of=described.get("of", "labels"),
+            name=name,
+        )
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner, kernel
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, label_costs, new_state
 from policrf.crf.potentials import COMPLETE
@@ -108,7 +108,7 @@ def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, stop: 
         for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
             c = a.node_clique[k]
             # A clique speaks when one member is left, or at every step if it is asked half-way.
-            if a.clique_partial[c] != COMPLETE or (
+            if a.custom[c, PARTIAL] != COMPLETE or (
                 s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
             ):
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import ADDRESS, Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.errors import InvalidOption
@@ -98,7 +98,7 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
     s, q = new_state(a), new_search(a)
     load_labels(a, s, labels)
     stack = new_subsets(a, size)
-    steps = PYTHON_STEPS if (a.clique_address != 0).any() else STEPS
+    steps = PYTHON_STEPS if (a.custom[:, ADDRESS] != 0).any() else STEPS
     todo = np.tile(first_roots, (size + 1, 1))  # by size of set: roots to search from
     _descend(a, s, q)
     q.touched[:] = False

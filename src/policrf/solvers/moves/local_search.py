@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, leaf
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import ADDRESS, Arrays
 from policrf.crf.checks import frozen
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.crf.potentials import AGREE, SUPPORT
@@ -90,7 +90,7 @@ def largest(a: Arrays) -> float:
 
 def slice_size(a: Arrays) -> int:
     """Nodes or edges that a kernel call may visit: fewer where Custom terms may be slow Python."""
-    return 100 if (a.clique_address != 0).any() else 10_000
+    return 100 if (a.custom[:, ADDRESS] != 0).any() else 10_000
 
 
 @leaf

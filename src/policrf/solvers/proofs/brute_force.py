@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import ADDRESS, Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import (
     N_TERMS,
@@ -66,7 +66,7 @@ def brute_force(run: Run, *, limit: int = 2**22) -> None:
     state = new_state(arrays)
     odometer, labels = start_odometer(allowed)
     best, best_labels = np.array([np.inf, 0.0]), labels.copy()
-    steps = PYTHON_STEPS if (arrays.clique_address != 0).any() else STEPS
+    steps = PYTHON_STEPS if (arrays.custom[:, ADDRESS] != 0).any() else STEPS
     visited, done = 0, False
     while not done and not run.expired():
         load_labels(arrays, state, labels)

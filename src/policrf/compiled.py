@@ -12,10 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, event
-from numba.extending import intrinsic
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,20 +38,6 @@ class _Announce(event.Listener):
 
 
 event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
-
-
-@intrinsic
-def unlikely(typing_context: Any, condition: Any) -> Any:
-    """`if unlikely(condition):` inside a kernel: the branch is laid out away from the hot path."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        bit = ir.IntType(1)
-        expect = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-            builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1"
-        )
-        return builder.call(expect, [args[0], ir.Constant(bit, 0)])
-
-    return types.boolean(types.boolean), codegen
 
 
 def _compile(function: Function, *, cache: bool = True, **flags: bool) -> Function:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inner, kernel, leaf, unlikely
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, PARTIAL, Arrays
 from policrf.crf.custom_call import call_custom
 from policrf.crf.potentials import (
@@ -397,7 +397,7 @@ def assign(a: Arrays, s: State, i: int, label: int) -> float:
     """Label the unlabeled node i; returns the energy it adds (E_t − E_{t−1})."""
     note_label(a, s, i, label)
     total, forbidden = node_terms(a, s, i)
-    if unlikely(len(s.value) > 0):
+    if len(s.value):
         change, infinite = ask_custom(a, s, i, -1)
         total += change
         forbidden += infinite
@@ -416,7 +416,7 @@ def unassign(a: Arrays, s: State, i: int) -> float:
         s.labeled[c] -= 1
         s.matches[c] -= a.clique_label[c] == label
     s.labels[i] = -1
-    if unlikely(len(s.value) > 0):
+    if len(s.value):
         change, infinite = ask_custom(a, s, i, label)
         total -= change
         forbidden -= infinite
@@ -437,7 +437,7 @@ def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     new_total, new_forbidden = node_terms(a, s, i)
     s.total[0] += new_total - total
     s.forbidden[0] += new_forbidden - forbidden
-    if unlikely(len(s.value) > 0):
+    if len(s.value):
         count_custom(a, s, i, old)
 
 

@@ -7,6 +7,8 @@ c_i(l) is the energy of node i's terms with label l, up to a constant that all l
     expected    as relaxed, but a neighbour that is not labeled yet counts for every label by what
                 it may become, w_ij (1 − q_j(l)), the pairwise term it may be expected to give, and
                 quotas that are not worth their price count for nothing (`mdp.foresight`).
+A custom clique that is asked half-way counts in all of them with what label l changes in its answer
+about the members labeled so far.
 
 Untrained, the policy labels the node whose best label leads by most. With partial costs that is
 highest confidence first as it is usually meant; expected costs start from much lower energies,
@@ -24,10 +26,11 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inlined, leaf
+from policrf.crf.arrays import PARTIAL as ASKED
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, add_custom_costs, add_table_costs
+from policrf.crf.energy import State, add_custom_costs, add_partial_costs, add_table_costs
 from policrf.crf.model import CRF
-from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.crf.potentials import AGREE, COMPLETE, SUPPORT, TABLE
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.network import (
@@ -49,7 +52,12 @@ def completion_of(spec: Spec, crf: CRF, default: IntArray) -> Completion:
     """The completion of nothing by `default` [N], with what this policy's costs need of it."""
     expecting = spec.sees_costs and spec.costs == "expected"
     return new_completion(
-        crf.arrays, default, beliefs=expecting, sweeps=spec.foresight, limit=spec.quota_limit
+        crf.arrays,
+        default,
+        beliefs=expecting,
+        sweeps=spec.foresight,
+        limit=spec.quota_limit,
+        gain=spec.gain if spec.sees_costs else 0.0,
     )
 
 
@@ -99,6 +107,8 @@ def costs_change(
     completion before that.
     """
     kind = a.clique_kind[c]
+    if a.custom[c, ASKED] != COMPLETE:
+        return True  # asked half-way, it speaks at every step
     if kind != AGREE and kind != SUPPORT:
         last_but_one = s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
         return last_but_one if mode == PARTIAL else label != old
@@ -156,6 +166,11 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
         if kind == AGREE or kind == SUPPORT:
             others = s.matches[c] if mode == PARTIAL else z.matches[c] - int(labels[i] == wanted)
             out[wanted] += clique_gain(a, mode, z, c, s.labeled[c], s.matches[c], others)
+        elif a.custom[c, ASKED] != COMPLETE:
+            add_partial_costs(a, s, i, c, a.node_entry[k], out)
+            if len(z.gains):
+                for label in range(len(out)):
+                    out[label] -= z.gains[c, label]
         elif mode != PARTIAL or s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
             if kind == TABLE:
                 add_table_costs(a, labels, i, c, a.node_entry[k], out)

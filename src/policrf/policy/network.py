@@ -64,6 +64,8 @@ class Network:
     """Sweeps of mean field by which expected costs foresee unlabeled nodes; 0: their unaries."""
     quota_limit: float = 1.0
     """Expected costs leave out quotas of more than this many times their penalty; 0: none."""
+    gain: float = 0.3
+    """What a label's promise to a clique that is asked half-way counts in its cost; 0: nothing."""
 
     def __post_init__(self) -> None:
         if self.costs not in COSTS:
@@ -71,8 +73,8 @@ class Network:
         for name in ("layers", "width", "head_width"):
             if getattr(self, name) < 1:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf:
-            raise InvalidOption("foresight and quota_limit must be 0 or more")
+        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf or not 0 <= self.gain < np.inf:
+            raise InvalidOption("foresight, quota_limit and gain must be 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)

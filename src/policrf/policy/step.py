@@ -15,7 +15,7 @@ import numpy as np
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, unassign
-from policrf.mdp.completion import Completion, set_completed
+from policrf.mdp.completion import Completion, refresh_gains, set_completed
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import costs_change, inputs_change
@@ -174,6 +174,7 @@ def step(
     if residual or w.journal.used[TRACKING]:
         added = assign(a, s, i, label)
         set_completed(a, z, i, label)
+        refresh_gains(a, z, i, s.labels)
     else:
         s.labels[i] = label
     count = reach_network(g, w.reach, i)
@@ -204,6 +205,7 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     unassign(a, s, i)
     s.total[0] = j.energies[step]
     set_completed(a, z, i, z.default[i])
+    refresh_gains(a, z, i, s.labels)
     if not kept:
         recompute(n, g, a, s, z, w, count)
         return int(i)

@@ -1,9 +1,10 @@
 """Simulated annealing (Kirkpatrick et al. 1983): relabels and exchanges at a falling temperature.
 
 A proposal that changes the energy by Δ is accepted with probability exp(−Δ / T). T falls
-geometrically from `hot` to `cold`, both in units of the mean size of a random relabel's change, so
-that the energy's scale does not matter. Every run ends in a local minimum (ICM). Runs follow each
-other, each twice as long as the one before and from where it ended, while there is time.
+geometrically from `hot` times the median size of a random proposal's change to `cold` times a small
+one's (a fifth are smaller), so that the energy's scale does not matter. Every run ends in a local
+minimum (ICM). Runs follow each other, each twice as long as the one before and from where it ended,
+while there is time.
 
 An exchange gives two nodes of a clique, or the two ends of an edge, each other's label: terms that
 count labels do not see it, and parities, which every single relabel breaks, are kept.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,13 +27,14 @@ from policrf.random_numbers import Generator, below, new_generator, uniform
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
+from policrf.types import FloatArray
 
 SLICE = 0.005  # seconds of proposals between two looks at the clock
-PROBES = 200  # random relabels whose mean change is the unit of the temperature
+PROBES = 400  # random proposals whose changes set the temperatures
 
 
 def annealing(
-    run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.03,
+    run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.25,
     exchanges: float = 0.2,
 ) -> None:  # fmt: skip
     """Relabel nodes at random, uphill too, at a temperature that falls until only descent is left.
@@ -43,70 +46,96 @@ def annealing(
     runs
         How many runs; with `seconds` as many as there is time for, the last one cut to fit.
     hot
-        Temperature at first, in units of the mean size of a random relabel's change.
+        Temperature at first, in units of the median size of a random proposal's change.
     cold
-        Temperature in the end, in the same units.
+        Temperature in the end, in units of the size that a fifth of the changes are below.
     exchanges
         Share of the proposals that exchange two nodes' labels.
     """
     require_whole_numbers(sweeps=sweeps, runs=runs)
-    if not hot >= cold > 0 or not 0 <= exchanges <= 1:
-        raise InvalidOption("annealing needs hot ≥ cold > 0, and exchanges from 0 to 1")
+    if not hot > 0 or not cold > 0 or not 0 <= exchanges <= 1:
+        raise InvalidOption("annealing needs hot and cold above 0, and exchanges from 0 to 1")
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     if run.expired():
         return
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())
     generator = new_generator(run.seed)
-    unit = mean_change(arrays, state, generator, PROBES)
-    raise_if_failed()
+    first, last = temperatures(run, state, hot, cold)
     number, speed = 0, 0.0
     run.info["runs"] = 0
     while not run.expired() and (run.seconds is not None or number < runs):
         proposals = n_nodes * sweeps * 2**number
         if speed > 0 and run.seconds is not None:
             proposals = max(n_nodes, min(proposals, int(0.9 * run.remaining() * speed)))
+        cooling = Cooling(first, last / first, n_nodes, proposals)
         began, done = time.perf_counter(), 0
-        size = max(100, int(speed * SLICE)) if speed else 1000
         while done < proposals and not run.expired():
-            share = done / proposals
-            temperature = unit * hot * (cold / hot) ** share
+            size = max(100, int(speed * SLICE)) if speed else 1000
             count = min(size, proposals - done)
-            propose(arrays, state, generator, temperature, exchanges, count)
+            propose(arrays, state, generator, cooling, exchanges, done, count)
             raise_if_failed()
             done += count
-            if not speed and time.perf_counter() - began > SLICE:
-                speed = done / (time.perf_counter() - began)
-                size = max(100, int(speed * SLICE))
-        speed = done / max(time.perf_counter() - began, 1e-9)
+            speed = done / max(time.perf_counter() - began, 1e-9)
         relabel_single_nodes(run, state, np.arange(n_nodes))
         run.offer(state.labels)
         number += 1
         run.info["runs"] = number
 
 
+def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float]:
+    """The first and the last temperature, from the changes of random proposals."""
+    sizes = np.zeros(PROBES)
+    change_sizes(run.crf.arrays, state, new_generator(run.seed + 1), sizes)
+    raise_if_failed()
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    if not len(sizes):
+        return 1.0, 1.0
+    first, last = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
+    return first, min(first, last)
+
+
 @leaf
-def mean_change(a: Arrays, s: State, generator: Generator, count: int) -> float:
-    """The mean size of the finite changes of `count` random relabels; 1 where there are none."""
-    total, finite = 0.0, 0
-    for _ in range(count):
+def change_sizes(a: Arrays, s: State, generator: Generator, out: FloatArray) -> None:
+    """The sizes of the changes that random relabels and exchanges, in turn, would make."""
+    for k in range(len(out)):
         i = below(generator, len(s.labels))
         label = below(generator, a.cardinalities[i])
-        if label != s.labels[i]:
-            change = relabel_change(a, s, i, label)
-            if math.isfinite(change) and change != 0.0:
-                total += abs(change)
-                finite += 1
-    return total / finite if finite else 1.0
+        if k % 2:
+            total = s.total[0]
+            j = partner(a, generator, i)
+            first, second = s.labels[i], s.labels[j]
+            if first != second and second < a.cardinalities[i] and first < a.cardinalities[j]:
+                relabel(a, s, i, second)
+                relabel(a, s, j, first)
+                out[k] = abs(s.total[0] - total)
+                relabel(a, s, j, second)
+                relabel(a, s, i, first)
+        elif label != s.labels[i]:
+            out[k] = abs(relabel_change(a, s, i, label))
+
+
+class Cooling(NamedTuple):
+    """How the temperature falls over a run: in steps of a sweep, whatever slices it runs in."""
+
+    first: float
+    ratio: float  # of the last temperature to the first
+    sweep: int  # proposals at one temperature
+    proposals: int  # of the whole run
 
 
 @leaf
 def propose(
-    a: Arrays, s: State, generator: Generator, temperature: float, exchanges: float, count: int
-) -> None:
-    """`count` proposals at one temperature."""
+    a: Arrays, s: State, generator: Generator, cooling: Cooling, exchanges: float, done: int,
+    count: int,
+) -> None:  # fmt: skip
+    """The proposals `done` … `done + count − 1` of a run."""
     n_nodes = len(s.labels)
-    for _ in range(count):
+    temperature = 0.0
+    for k in range(done, done + count):
+        if k == done or k % cooling.sweep == 0:
+            share = (k - k % cooling.sweep) / cooling.proposals
+            temperature = cooling.first * cooling.ratio**share
         i = below(generator, n_nodes)
         if exchanges > 0 and uniform(generator) < exchanges:
             exchange(a, s, generator, temperature, i)
@@ -120,16 +149,22 @@ def propose(
 
 
 @inner
-def exchange(a: Arrays, s: State, generator: Generator, temperature: float, i: int) -> None:
-    """Offer node i and a random node of its cliques, or next to it, each other's label."""
-    j = i
+def partner(a: Arrays, generator: Generator, i: int) -> int:
+    """A random node of the cliques of node i, or next to it; i itself where there is none."""
     cliques, edges = a.node_ptr[i + 1] - a.node_ptr[i], a.adj_ptr[i + 1] - a.adj_ptr[i]
     if cliques > 0:
         c = a.node_clique[a.node_ptr[i] + below(generator, cliques)]
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        j = a.clique_nodes[a.clique_ptr[c] + below(generator, size)]
-    elif edges > 0:
-        j = a.adj_node[a.adj_ptr[i] + below(generator, edges)]
+        return int(a.clique_nodes[a.clique_ptr[c] + below(generator, size)])
+    if edges > 0:
+        return int(a.adj_node[a.adj_ptr[i] + below(generator, edges)])
+    return i
+
+
+@inner
+def exchange(a: Arrays, s: State, generator: Generator, temperature: float, i: int) -> None:
+    """Offer node i and a random node of its cliques, or next to it, each other's label."""
+    j = partner(a, generator, i)
     first, second = s.labels[i], s.labels[j]
     if first == second or second >= a.cardinalities[i] or first >= a.cardinalities[j]:
         return

@@ -10,6 +10,7 @@ import policrf as pc
 from policrf.policy.engine import Engine
 from policrf.testing import random_crf
 from policrf.testing.batch import join, make_batch
+from policrf.testing.reference import reference_energy
 
 torch = pytest.importorskip("torch")
 network = pytest.importorskip("policrf.testing.network")
@@ -158,3 +159,57 @@ def test_the_papers_formula_by_hand() -> None:
     engine.step(0, 1)
     # Labeled 1: μ(1)_0 = ReLU(0.1 − 5 + 0.5) = 0, so node 1 hears nothing
     assert engine.scores(1) == pytest.approx([0.0, 0.0])
+
+
+def halfway_instance(seed: int) -> pc.Instance:
+    """Overlapping cliques that are asked half-way, of labels and of counts."""
+
+    def climbs(labels, parameters):
+        return float(parameters[0] * np.sum(labels[:-1] > labels[1:]))
+
+    def distinct(counts, parameters):
+        return float(parameters[0] * max(0, np.sum(counts > 0) - 1))
+
+    rng = np.random.default_rng(seed)
+    cliques = [np.sort(rng.choice(18, 7, replace=False)) for _ in range(3)]
+    crf = pc.CRF(
+        rng.exponential(size=(18, 4)),
+        pc.Potts([[i, i + 1] for i in range(17)], 0.3),
+        pc.Custom(cliques, climbs, [[0.7]] * 3, partial="subset"),
+        pc.Custom(cliques[:2], distinct, [[1.1]] * 2, of="counts"),
+    )
+    return pc.Instance.from_crf(crf)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_potentials_asked_half_way(kind: str, costs: str) -> None:
+    instance = halfway_instance(1)
+    policy = random_policy(instance, kind, costs, 2)
+    follow(instance, policy, None)
+    engine = Engine(policy, instance, journal=4000)
+    before = engine.all_scores()
+    for _ in range(12):
+        node, label, _ = engine.best()
+        engine.step(node, label)
+    for _ in range(12):
+        engine.undo()
+    assert np.array_equal(engine.all_scores(), before)
+
+
+def test_half_way_costs_are_differences_of_the_energy_of_a_part() -> None:
+    """Untrained, with partial costs and no gain: margins of E(labels + l) over the labels l."""
+    instance = halfway_instance(2)
+    sizes = {"n_labels": 4, "n_features": instance.features.shape[1]}
+    policy = pc.Policy.untrained(costs="partial", gain=0.0, squash=False, **sizes)
+    engine = Engine(policy, instance)
+    rng = np.random.default_rng(0)
+    for node in rng.permutation(18)[:12]:
+        labels = engine.labels
+        energies = []
+        for label in range(4):
+            labels[node] = label
+            energies.append(reference_energy(instance.crf, labels.tolist()))
+        least, second = np.sort(energies)[:2]
+        margins = [(second if e == least else least) - e for e in energies]
+        np.testing.assert_allclose(engine.scores(int(node)), margins, atol=1e-5)
+        engine.step(int(node), int(rng.integers(4)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from policrf.crf.model import CRF
     from policrf.solvers.spec import SolverSpec
 
-DEFAULT_SOLVER = "alpha_expansion"
+DEFAULT_SOLVER = "auto"
 
 
 def list_solvers() -> list[str]:

@@ -38,7 +38,7 @@ SOLVERS = Registry(
         for folder, names in _FOLDERS.items()
         for name in names
     }
-    | {"untrained": "policrf.policy.solver:untrained"},
+    | {"auto": "policrf.solvers.auto:auto", "untrained": "policrf.policy.solver:untrained"},
 )
 
 # Policies live above this folder: their files are read through this module, named by string.

@@ -1,0 +1,63 @@
+"""auto: takes every model, is never worse than what it starts with, uses its time, stops at a proof."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.testing import random_crf
+from policrf.testing.reference import reference_minimum
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_models_of_all_kinds_are_proven(seed):
+    crf = random_crf(seed, n_nodes=6, forbidden=0.1 * (seed % 2), ragged=seed % 3 == 0)
+    solution = pc.solve(crf)
+    assert solution.solver == "auto"
+    assert solution.energy == pytest.approx(reference_minimum(crf), abs=1e-9)
+
+
+def test_tables_of_order_three_are_taken():
+    crf = random_crf(3, n_nodes=40, groups=("tables",))
+    solution = pc.solve(crf)
+    assert solution.info["steps"][0][0] == "belief_propagation"
+    assert solution.energy <= pc.solve(crf, "icm").energy
+
+
+def test_small_custom_cliques_are_written_out():
+    rng = np.random.default_rng(0)
+    cliques = [rng.choice(60, 6, replace=False) for _ in range(30)]
+
+    def near_six(labels, parameters):
+        return 2.0 * abs(float(labels.sum()) - 6.0)
+
+    crf = pc.CRF(rng.exponential(size=(60, 3)), pc.Custom(cliques, near_six))
+    solution = pc.solve(crf)
+    assert [step[0].split(":")[0] for step in solution.info["steps"]][:2] == [
+        "highest_confidence_first",
+        "belief_propagation",
+    ]
+    assert solution.energy <= pc.solve(crf, "belief_propagation").energy
+
+
+def test_it_stops_at_a_proof_and_goes_on_without():
+    scene = pc.make_scene(120, "B", seed=3)
+    proven = pc.solve(scene, seconds=600)
+    assert proven.optimal
+    assert proven.energy == pytest.approx(pc.solve(scene, "exact").energy)
+
+    def parity(counts, parameters):
+        return float(counts[0] % 2)
+
+    crf = pc.CRF(scene.crf.unary, pc.Custom([np.arange(120)], parity, of="counts"))
+    open_ended = pc.solve(crf, seconds=0.5)
+    kinds = [step[0].split(":")[0] for step in open_ended.info["steps"]]
+    assert kinds.count("annealing") >= 1
+    assert kinds[-1] in ("annealing", "refine")
+
+
+def test_an_initial_labeling_is_never_made_worse():
+    crf = pc.make_scene(80, "B", seed=1).crf
+    best = pc.solve(crf, "exact")
+    assert pc.solve(crf, initial=best.labels).energy == best.energy

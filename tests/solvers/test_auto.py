@@ -1,4 +1,4 @@
-"""auto: takes every model, is never worse than what it starts with, uses its time, stops at a proof."""
+"""auto: takes every model, is never worse than its start, uses its time, stops at a proof."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ class State(NamedTuple):
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
     counts: IntArray  # [...]; members labeled with each label, of cliques that are functions of it
+    added: FloatArray  # as `counts`: what one more member of each label adds; NaN = not known
     value: FloatArray  # [C]; what CUSTOM cliques say of their labeled members; [0] without any
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
@@ -55,13 +56,13 @@ class State(NamedTuple):
 def new_state(arrays: Arrays) -> State:
     """The empty labeling."""
     n_cliques = len(arrays.clique_kind)
+    n_counts = arrays.unary.shape[1] * int((arrays.custom[:, COUNTS] >= 0).sum())
     return State(
         labels=np.full(len(arrays.unary), -1, np.int64),
         labeled=np.zeros(n_cliques, np.int64),
         matches=np.zeros(n_cliques, np.int64),
-        counts=np.zeros(
-            arrays.unary.shape[1] * int((arrays.custom[:, COUNTS] >= 0).sum()), np.int64
-        ),
+        counts=np.zeros(n_counts, np.int64),
+        added=np.full(n_counts, np.nan),
         value=np.zeros(n_cliques if (arrays.clique_kind == CUSTOM).any() else 0),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
@@ -286,18 +287,26 @@ def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> N
     """Add what each label of node i changes in a clique that is a function of its counts."""
     own, first = s.labels[i], a.custom[c, COUNTS]
     counts = s.counts[first : first + a.unary.shape[1]]
-    base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
-    if own >= 0:
-        counts[own] -= 1
+    if own < 0:
+        # The same for all unlabeled members: asked once for all of them.
+        if np.isnan(s.added[first]):
+            base = 0.0 if np.isinf(s.value[c]) else s.value[c]
+            for label in range(len(counts)):
+                counts[label] += 1
+                s.added[first + label] = call_clique(a, c, counts) - base
+                counts[label] -= 1
+        for label in range(a.cardinalities[i]):
+            out[label] += s.added[first + label]
+        return
+    counts[own] -= 1
     for label in range(a.cardinalities[i]):
         if label == own:
             out[label] += s.value[c]
         else:
             counts[label] += 1
-            out[label] += call_clique(a, c, counts) - base
+            out[label] += call_clique(a, c, counts)
             counts[label] -= 1
-    if own >= 0:
-        counts[own] += 1
+    counts[own] += 1
 
 
 @kernel
@@ -378,6 +387,8 @@ def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
                 s.counts[first + old] -= 1
             if first >= 0 and s.labels[i] >= 0:
                 s.counts[first + s.labels[i]] += 1
+            if first >= 0:
+                s.added[first] = np.nan
             change, infinite = set_value(a, s, c)
             total += change
             forbidden += infinite
@@ -489,6 +500,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     s.labeled[:] = 0
     s.matches[:] = 0
     s.counts[:] = 0
+    s.added[:] = np.nan
     s.value[:] = 0.0
     s.total[0] = 0.0
     s.forbidden[0] = 0

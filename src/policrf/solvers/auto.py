@@ -1,7 +1,7 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    custom cliques                    node by node, asked half-way; messages if their tables are small
+    custom cliques                    node by node, asked half-way; messages where tables are small
     tables beyond what a cut takes    messages
     all else                          cuts
     then                              refine, from the best so far
@@ -70,9 +70,8 @@ def _small(run: Run) -> bool:
     a = run.crf.arrays
     logs = np.log2(a.cardinalities[a.clique_nodes].astype(np.float64))
     entries = np.add.reduceat(logs, a.clique_ptr[:-1])[a.clique_kind == CUSTOM]
-    return (
-        bool(entries.max() <= np.log2(SMALL_TABLE)) and float(np.exp2(entries).sum()) <= ALL_TABLES
-    )
+    in_all = float(np.exp2(np.minimum(entries, 60)).sum())
+    return bool(entries.max() <= np.log2(SMALL_TABLE)) and in_all <= ALL_TABLES
 
 
 def _step(run: Run, solver: str, seconds: float | None = None) -> None:
@@ -85,10 +84,12 @@ def _step(run: Run, solver: str, seconds: float | None = None) -> None:
     if seconds is None and run.seconds is not None:
         seconds = run.remaining()
     problem = run.crf if run.instance is None else run.instance
+    steps = run.info.setdefault("steps", [])
     try:
         found = solve(
-            problem, solver, seconds=seconds, seed=run.seed, initial=run.best, callback=forward
-        )
+            problem, solver, seconds=seconds, seed=run.seed + len(steps), initial=run.best,
+            callback=forward,
+        )  # fmt: skip
     except (UnsupportedPotential, TooLarge):
         if solver != "alpha_expansion":
             return
@@ -97,4 +98,4 @@ def _step(run: Run, solver: str, seconds: float | None = None) -> None:
     run.offer(found.labels)
     run.bound(found.lower_bound)
     run.optimal |= found.optimal
-    run.info.setdefault("steps", []).append((solver, found.energy, found.seconds))
+    steps.append((solver, found.energy, found.seconds))

@@ -17,7 +17,7 @@ from policrf.crf.instance import Instance
 from policrf.crf.io.json_text import as_json, write_json
 from policrf.errors import InvalidFile
 from policrf.plots.colours import overlay
-from policrf.solvers import solve
+from policrf.solvers import DEFAULT_SOLVER, solve
 from policrf.types import Float32Array, LabelMap, Pixels, Solution
 from policrf.vision.boxes import Detections
 from policrf.vision.build import box_members, to_instance
@@ -165,7 +165,7 @@ class Segmenter:
     def __call__(
         self,
         image: str | Path | Pixels,
-        solver: str = "alpha_expansion",
+        solver: str = DEFAULT_SOLVER,
         *,
         name: str | None = None,
         scores: Float32Array | None = None,

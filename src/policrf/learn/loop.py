@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from policrf.crf.instance import Instance
+from policrf.crf.io.files import make_folder
 from policrf.errors import InvalidFile
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
@@ -132,8 +133,7 @@ class _Run:
         self.best_policy = plan.finish(learner.policy())
         self.board: Any = None
         if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
-            self.board = _tensorboard(self.out)
+            self.board = _tensorboard(make_folder(self.out))
 
     def _data(self) -> dict[str, Sequence[Instance]]:
         """What is validated on, by the prefix of its figures in the log."""

@@ -48,9 +48,13 @@ def untrained(
     kind
         The network's kind. "residual" starts from the energy's conditional costs; "paper" is random
         until it is trained, and of use for timings only.
-    search, refine, persistent
-        As for every policy: simulations before a decision, local search after the last one, proven
-        labels before the first.
+    search
+        Simulations of a tree search before every decision; 0: greedily, without one.
+    refine
+        End with local search, by the moves that pay after a policy.
+    persistent
+        First label, all at once, the nodes whose label is proven to be that of a minimum; by
+        default with refine. Not with search.
     """
     instance = instance_of(run)
     policy = untrained_policy(kind, run.crf.n_labels, instance.features.shape[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from policrf.errors import InvalidOption
 from policrf.learn.options.groups import (
     Exploration,
     Memory,
@@ -15,6 +16,7 @@ from policrf.learn.options.groups import (
     Search,
     SelfPlay,
     TreeTargets,
+    at_least,
     one_of,
 )
 from policrf.policy.network import Network, check_kind
@@ -41,6 +43,9 @@ class Method:
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
+        at_least(self, 0, "rounds")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise InvalidOption(f"seconds is {self.seconds}; it must be 0 or more")
 
     @property
     def threads(self) -> int:
@@ -53,11 +58,11 @@ class DQN(Method):
     """Q-learning on the energy, with the structured replay memory."""
 
     reward: str = "sign"
-    """sign (the paper's R2), difference (R1) or shaped."""
+    """sign (the paper's R2), difference (R1), shaped, or the name of a plugin's."""
     target: str = "hindsight"
     """hindsight: labels of the best labeling found so far; reward: returns."""
     teacher: str = ""
-    """A solver whose labelings hindsight starts from; none if empty."""
+    """Whose labelings hindsight starts from: a solver or policy, as in solve; none if empty."""
     exploration: Exploration = Exploration()
     returns: Returns = Returns()
     memory: Memory = Memory()
@@ -79,7 +84,7 @@ class MCTS(Method):
     """Self-play with tree search: the network learns what the search decides."""
 
     reward: str = "sign"
-    """sign (the paper's R2), difference (R1) or shaped."""
+    """sign (the paper's R2), difference (R1), shaped, or the name of a plugin's."""
     target: str = "improved"
     """improved: values of the tree and known rewards; visits (the paper); hindsight."""
     search: Search = Search()

@@ -116,6 +116,16 @@ def test_a_run_of_an_older_version_is_refused_by_name(tmp_path, capsys, method, 
     assert "train again without --resume" in error
 
 
+def test_a_mistake_leaves_an_earlier_run_alone(tmp_path, capsys):
+    asked = ["dqn", "--out", tmp_path, *QUICK, *METHODS["dqn"], "--data"]
+    assert run(*asked, "synthetic:A:20") == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert "log.jsonl" in before
+    assert run(*asked, "synthetic:Q:20") == 2
+    assert run(*asked, "synthetic:A:20", "--start", "nobody") == 2
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+
 def test_mistakes_are_one_sentence(tmp_path, capsys):
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "config.json").write_text('{"command": ')

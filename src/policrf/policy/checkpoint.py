@@ -34,7 +34,7 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 
 def load_policy(source: str | Path) -> Policy:
-    """Read a policy.
+    """Read a policy by its name or from its file.
 
     Parameters
     ----------

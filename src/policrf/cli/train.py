@@ -120,6 +120,8 @@ def run(config: Training[Any]) -> None:
         )  # fmt: skip
     if config.json:
         print(json.dumps(last))
+    elif not last:
+        print(f"{config.out}: nothing was left to learn; give more --rounds or --seconds")
     else:
         shown = ", ".join(f"{k} {v:.4g}" for k, v in last.items() if isinstance(v, float | int))
         print(f"{config.out}: {shown}")
@@ -155,7 +157,9 @@ def _resumed(config: Training[Any]) -> Training[Any]:
     try:
         stored = json.loads(path.read_text())
         command = stored.pop("command")
-    except (ValueError, KeyError, AttributeError) as error:
+        if command not in METHODS:
+            raise ValueError(f"there is no method {command!r}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"{path} is damaged ({error}); train again without --resume") from error
     if command != _command(config):
         raise InvalidOption(f"{config.out} was trained by {command}; say policrf train {command}")

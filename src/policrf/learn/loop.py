@@ -228,7 +228,10 @@ class _Run:
         assert self.out is not None
         path = self.out / CHECKPOINT
         if not path.is_file():
-            raise InvalidFile(f"{path}: there is no checkpoint to go on from")
+            raise InvalidFile(
+                f"{path}: there is no checkpoint to go on from (the first is written after a "
+                "minute, or when the run ends); train again without resume"
+            )
         state = load_state(path)
         self.learner.restore(state["learner"])
         self.clock = Clock(state["seconds"])

@@ -49,12 +49,11 @@ def untrained(
         The network's kind. "residual" starts from the energy's conditional costs; "paper" is random
         until it is trained, and of use for timings only.
     search
-        Simulations of a tree search before every decision; 0: greedily, without one.
+        As for every policy: simulations before a decision; 0 decides without search.
     refine
-        End with local search, by the moves that pay after a policy.
+        As for every policy: local search after the last decision.
     persistent
-        First label, all at once, the nodes whose label is proven to be that of a minimum; by
-        default with refine. Not with search.
+        As for every policy: proven labels before the first decision; none follows refine.
     """
     instance = instance_of(run)
     policy = untrained_policy(kind, run.crf.n_labels, instance.features.shape[1])

@@ -45,7 +45,7 @@ class Config:
     scenes: int = 20
     batch: int = 64
     turns: int = 5
-    """The best of so many is reported."""
+    """Turns of which the best is reported."""
     games: int = 4
     """Games of self-play in a turn."""
     out: Path = Path("benchmarks/results")

@@ -7,7 +7,6 @@ import numba
 import numpy as np
 
 import policrf as pc
-from policrf.learn.train import train
 
 
 @numba.njit
@@ -32,7 +31,7 @@ def make(seed, side=8, n_labels=5):
 
 
 training, test = [make(seed) for seed in range(60)], [make(seed) for seed in range(900, 910)]
-policy = train(training, kind="residual", rounds=30, learning_rate=3e-3, episodes=8, batch=64)
+policy = pc.train(training, kind="residual", rounds=30, learning_rate=3e-3, episodes=8, batch=64)
 for solver in ("icm", "highest_confidence_first", policy):
     first = [pc.solve(instance, solver) for instance in test]
     then = [

@@ -66,7 +66,7 @@ def inner(function: Function) -> Function:
     """Like `leaf`, for a function that only other kernels call, never Python.
 
     The door to Python, which unpacks every array, takes five times as long to compile as most of
-    these functions; nor do they need a place on disk, being stored with the kernels that call them.
+    these functions. They are stored with the kernels that call them and need no file of their own.
     """
     return _compile(
         function, cache=False, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True

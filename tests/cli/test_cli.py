@@ -84,6 +84,17 @@ def test_solve_starts_from_given_labels(model, tmp_path, capsys):
         (["demo", "--nodes", "3"], "20"),
         (["demo", "--scenes", "0"], "--scenes is 0"),
         (["bench", "solvers", "--solvers", "magic"], "no solver is called 'magic'"),
+        (["prepare", "holiday", "--root", ".", "--out", "p"], "no dataset is called 'holiday'"),
+        (["prepare", "voc", "--root", ".", "--out", "p", "--net", "n", "--limit", "0"], "--limit"),
+        (["evaluate", "synthetic:A:20", "--limit", "-1"], "number of instances is -1"),
+        (["evaluate", "synthetic:A:20", "--limit", "1", "--compare", "icm", "b"], "--compare b"),
+        (["train", "dqn", "--data", "synthetic:A:20", "--width", "0"], "policrf: width is 0;"),
+        (["train", "mcts", "--data", "synthetic:A:20", "--rounds", "-1"], "rounds is -1;"),
+        (["train", "dqn", "--data", "synthetic:A:20", "--share", "2"], "share is 2.0;"),
+        (
+            ["train", "dqn", "--data", "synthetic:A:20", "--count", "2", "--out", "{model}/run"],
+            "cannot be made",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(

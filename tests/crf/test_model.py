@@ -173,7 +173,7 @@ def test_an_instance_that_does_not_fit_is_refused():
 def test_true_labels_are_majorities_and_void_is_marked():
     counts = [[3, 0, 1], [0, 0, 0], [1, 5, 5], [0, 0, 2]]
     instance = pc.Instance(
-        pc.CRF(UNARY), np.zeros((4, 1)), np.zeros((0, 2)), np.zeros((0, 2)), counts
+        pc.CRF(UNARY), np.zeros((4, 1)), np.zeros((0, 2)), np.zeros((0, 2)), truth=counts
     )
     assert instance.true_labels.tolist() == [0, -1, 1, 2]
 

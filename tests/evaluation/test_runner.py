@@ -9,7 +9,7 @@ from tests.vision.builders import call, prepared_scenes
 import policrf as pc
 from policrf.datasets.instances import load_prepared
 from policrf.datasets.sources import load_instances
-from policrf.errors import InvalidFile
+from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
 from policrf.evaluation import runner
 from policrf.evaluation.results import read_results
 from policrf.evaluation.runner import evaluate
@@ -162,6 +162,16 @@ def test_several_processes_give_the_same_results(prepared, monkeypatch):
     assert [(r.key, r.energy, r.pixels) for r in alone] == [
         (r.key, r.energy, r.pixels) for r in together
     ]
+
+
+def test_what_cannot_be_evaluated_is_named():
+    with pytest.raises(InvalidInstance, match="no instances"):
+        evaluate([], ["unary"])
+    scene = pc.make_scene(20, "A")
+    with pytest.raises(InvalidInstance, match="holds a CRF"):
+        evaluate([scene.crf], ["unary"])
+    with pytest.raises(InvalidOption, match="a list"):
+        evaluate([scene], "unary")
 
 
 def test_any_instances_can_be_evaluated(capsys):

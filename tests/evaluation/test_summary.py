@@ -50,7 +50,7 @@ def result(solver, image, right, energy=1.0, **more):
     confusion = np.diag([50, right, 0])
     confusion[1, 0] = 20 - right
     return Result(
-        solver, f"image{image}", 10, energy, {"unary": energy},
+        solver, f"image{image}", 10, energy=energy, terms={"unary": energy},
         pixels=sparse_rows(confusion).tolist(), superpixels=sparse_rows(confusion // 5).tolist(),
         seconds=0.1, cpu_seconds=0.1, **more,
     )  # fmt: skip
@@ -105,8 +105,11 @@ def test_paired_comparison_sees_a_small_steady_lead():
 
 
 def test_bootstrap_is_the_same_every_time():
-    rows = grid()
-    assert rows.row("worse") == rows.row("worse")
+    first = grid()
+    again = ResultGrid(first.results, first.labels)
+    assert first.row("worse") == again.row("worse")
+    other = ResultGrid(first.results, first.labels, seed=1)
+    assert first.row("worse")["pixels_all"] != other.row("worse")["pixels_all"]
 
 
 def test_tables_have_a_line_for_everyone():

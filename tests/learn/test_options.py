@@ -9,7 +9,7 @@ import tyro
 
 from policrf.cli.train import Config
 from policrf.errors import InvalidOption
-from policrf.learn.options import DQN, METHODS, Memory
+from policrf.learn.options import DQN, METHODS, Evolve, Memory
 from policrf.learn.options.flat_fields import flat, groups, with_fields
 from policrf.policy.network import Network, Spec
 
@@ -89,8 +89,16 @@ def test_a_policys_spec_has_the_sizes_that_learning_gives_it() -> None:
         ({"epsilon": "high"}, "a number"),
         ({"updates": True}, "a whole number"),
         ({"reward": 3}, "text"),
+        ({"seconds": "60"}, "seconds is '60'; it must be a number"),
+        ({"seconds": -1}, "seconds is -1; it must be 0 or more"),
     ],
 )
 def test_a_value_of_another_type_is_an_error(changes, says):
     with pytest.raises(InvalidOption, match=says):
         with_fields(DQN(), changes, "dqn")
+
+
+def test_none_and_lists_are_values_of_their_options():
+    assert with_fields(DQN(seconds=3.0), {"seconds": None}, "dqn").seconds is None
+    with pytest.raises(InvalidOption, match="tensors is 'scale'; it must be a list of names"):
+        with_fields(Evolve(), {"tensors": "scale"}, "evolve")

@@ -105,6 +105,12 @@ def test_mistakes_in_the_configuration_are_named(tmp_path):
         train(SCENES[:4], network="paper")
     with pytest.raises(InvalidFile, match="no checkpoint"):
         train(SCENES[:4], rounds=1, out=tmp_path, resume=True, **QUICK)
+    with pytest.raises(InvalidOption, match="give it as out"):
+        train(SCENES[:4], rounds=1, resume=True)
+    with pytest.raises(InvalidInstance, match="no instances to learn from"):
+        train([])
+    with pytest.raises(InvalidInstance, match="instances holds a CRF"):
+        train([SCENES[0].crf])
 
 
 def test_sources(tmp_path):

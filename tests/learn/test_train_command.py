@@ -116,15 +116,30 @@ def test_a_run_of_an_older_version_is_refused_by_name(tmp_path, capsys, method, 
     assert "train again without --resume" in error
 
 
+def test_a_mistake_leaves_an_earlier_run_alone(tmp_path, capsys):
+    asked = ["dqn", "--out", tmp_path, *QUICK, *METHODS["dqn"], "--data"]
+    assert run(*asked, "synthetic:A:20") == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert "log.jsonl" in before
+    assert run(*asked, "synthetic:Q:20") == 2
+    assert run(*asked, "synthetic:A:20", "--start", "nobody") == 2
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+
 def test_mistakes_are_one_sentence(tmp_path, capsys):
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "config.json").write_text('{"command": ')
+    for name, text in (("list", "[1]"), ("other", '{"command": "sarsa"}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(text)
     for arguments, message in (
         (["dqn", "--out", tmp_path], "give training data once"),
         (["dqn", "--data", "synthetic:A", "--out", tmp_path], "synthetic:REGIME:NODES"),
         (["dqn", tmp_path / "none", "--out", tmp_path], "no such folder"),
         (["supervised", "--out", tmp_path / "new", "--resume"], "no run to go on with"),
         (["dqn", "--out", tmp_path / "cut", "--resume"], "is damaged"),
+        (["dqn", "--out", tmp_path / "list", "--resume"], "is damaged"),
+        (["dqn", "--out", tmp_path / "other", "--resume"], "there is no method 'sarsa'"),
         (["dqn", "--data", "synthetic:A:20", "--kind", "large"], "kind is 'large'"),
         (["dqn", "--data", "synthetic:A:20", "--epsilom", "1"], "--epsilon"),
         (["dqn", "--data", "synthetic:A:20", "--target", "advantage"], "target is 'advantage'"),

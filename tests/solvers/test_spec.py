@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 import policrf as pc
-from policrf.errors import InvalidFile, InvalidOption, UnknownName
+from policrf.errors import InvalidFile, InvalidInstance, InvalidOption, UnknownName
 from policrf.solvers.spec import SOLVERS, SolverSpec
 
 
@@ -131,3 +131,19 @@ def test_a_spec_travels_to_other_processes():
     copy = pickle.loads(pickle.dumps(spec))
     assert copy == spec
     assert copy.solver is spec.solver
+
+
+def test_a_keyword_overrides_the_text_and_the_solution_does_not_claim_it():
+    scene = pc.make_scene(30, "B")
+    plain = pc.solve(scene, "synthetic-50")
+    overridden = pc.solve(scene, "synthetic-50:refine=true", refine=False)
+    assert overridden.energy == plain.energy
+    assert overridden.solver == "synthetic-50"
+    assert pc.solve(scene, "synthetic-50:refine=true").solver == "synthetic-50:refine=true"
+
+
+def test_what_is_no_problem_or_no_solver_is_named():
+    with pytest.raises(InvalidInstance, match="the problem is a list; give a CRF"):
+        pc.solve([[0.0, 1.0]], "icm")
+    with pytest.raises(InvalidOption, match="solver is 3; give a name"):
+        pc.solve(pc.make_scene(20, "A"), 3)

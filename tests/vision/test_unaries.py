@@ -23,8 +23,8 @@ def test_logits_become_distributions():
 
 
 def test_overlapping_windows_are_averaged():
-    left = Grid(np.full((6, 5, 2), (0.8, 0.2), np.float32), (0, 0, 6, 5), 0, 1, 0, 1)
-    right = Grid(np.full((6, 5, 2), (0.4, 0.6), np.float32), (0, 3, 6, 8), 0, 1, -3, 1)
+    left = Grid(np.full((6, 5, 2), (0.8, 0.2), np.float32), (0, 0, 6, 5), y0=0, dy=1, x0=0, dx=1)
+    right = Grid(np.full((6, 5, 2), (0.4, 0.6), np.float32), (0, 3, 6, 8), y0=0, dy=1, x0=-3, dx=1)
     found = pixel_distribution([left, right], 6, 8, "probabilities")
     np.testing.assert_allclose(found[0, 0], [0.8] * 3 + [0.6] * 2 + [0.4] * 3, atol=1e-6)
 

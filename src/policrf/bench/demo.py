@@ -92,20 +92,10 @@ def train_policy(
         for k, regime in zip(range(TRAINING_SCENES), cycle(PRESETS), strict=False)
     ]
     return train(
-        scenes,
-        name=POLICY,
-        seed=seed,
-        report=report,
-        seconds=seconds,
-        rounds=ROUNDS,
-        decay_rounds=ROUNDS,
-        episodes=48,
-        capacity=100_000,
-        epsilon=0.7,
-        learning_rate=3e-3,
-        batch=64,
-        actors=2,
-    )
+        scenes, name=POLICY, seed=seed, report=report, seconds=seconds, rounds=ROUNDS,
+        decay_rounds=ROUNDS, episodes=48, capacity=100_000, epsilon=0.7, learning_rate=3e-3,
+        batch=64, actors=2,
+    )  # fmt: skip
 
 
 Row = tuple[str | Policy, dict[str, Any]]

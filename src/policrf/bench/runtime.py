@@ -81,9 +81,9 @@ class Runtime:
     preset: str = "B"
     """Synthetic scenes: "A" (easy) or "B" (hard)."""
     solvers: tuple[str, ...] = ROWS
-    """Rows: solvers and policies, with options as NAME:option=value,…"""
+    """Solvers and policies (names or files), with options as NAME:option=value,…"""
     repeats: int = 5
-    """Each cell is the best of so many runs, fewer once it has taken `patience` seconds."""
+    """Runs of a cell, of which the best counts; fewer once it has taken `patience` seconds."""
     patience: float = 3.0
     """Seconds after which a cell is not repeated again."""
     seconds: float = 120.0

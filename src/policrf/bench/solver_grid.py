@@ -20,7 +20,7 @@ import numpy as np
 from policrf.bench.peers import PEERS, available_peers
 from policrf.bench.rows import GRID
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.files import atomic_write, make_folder
 from policrf.crf.io.json_text import as_json, read_json, write_json
 from policrf.errors import InvalidFile, UnsupportedPotential
 from policrf.evaluation.tables import Table
@@ -50,7 +50,7 @@ class SolverGrid:
     exact_up_to: int = 2000
     """Largest scene that the exact solver is tried on."""
     solvers: tuple[str, ...] = GRID
-    """Rows: solvers and policies, with options as NAME:option=value,…"""
+    """Solvers and policies (names or files), with options as NAME:option=value,…"""
     peers: bool = True
     """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
 
@@ -62,7 +62,7 @@ def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None])
     """All results of the grid; those already in `folder` are not measured again."""
     for row in grid.solvers:
         SolverSpec.parse(row)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     log = folder / "results.jsonl"
     results = _resume(log, folder / "grid.json", grid)
     done = {_key(result) for result in results}

@@ -7,8 +7,10 @@ so `policrf --help` answers at once.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from importlib import import_module
 
 from policrf._version import __version__
@@ -20,7 +22,7 @@ COMMANDS = {
     "bench": "measure: the energy core, the solvers, the run times",
     "prepare": "images, a net and a detector -> CRFs on disk",
     "calibrate": "choose the weights of the energy on training data",
-    "train": "learn a policy: Q-learning on the energy, or the supervised baseline",
+    "train": "learn a policy: dqn, mcts, evolve, or the supervised baseline",
     "segment": "segment one photo or a folder of them",
     "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
 }
@@ -59,14 +61,25 @@ def _run(name: str, arguments: list[str]) -> int:
     import tyro
 
     module = import_module(f"policrf.cli.{name}")
-    config = tyro.cli(
-        module.Config,
-        prog=f"policrf {name}",
-        description=COMMANDS[name],
-        args=arguments,
-    )
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            config = tyro.cli(
+                module.Config, prog=f"policrf {name}", description=COMMANDS[name], args=arguments
+            )
+    except SystemExit as ended:
+        if isinstance(error := _first_cause(ended), PolicrfError):
+            raise error from None  # without tyro's box, which names fields, not options
+        print(said.getvalue(), end="", file=sys.stderr)
+        raise
     module.run(config)
     return 0
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def _overview() -> str:

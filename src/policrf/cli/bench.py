@@ -1,4 +1,4 @@
-"""`policrf bench energy|solvers|runtime`: the figures of the README and the docs, measured anew."""
+"""`policrf bench energy|solvers|runtime`: measure the figures of the README and the docs."""
 
 from __future__ import annotations
 

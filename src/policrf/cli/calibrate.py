@@ -17,7 +17,7 @@ from policrf.vision.calibration.result import CalibrateOptions
 class Config:
     """Grid search over the weights of the energy, scored by pixel IoU on training images."""
 
-    prepared: Annotated[Path, tyro.conf.Positional]
+    prepared: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PREPARED")]
     """Prepared training data, with truth."""
     out: Path = Path("energy.yaml")
     """The chosen weights; beside it .KIND.yaml for each kind of energy, .csv, .md and .png."""

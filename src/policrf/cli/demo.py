@@ -16,8 +16,7 @@ class Config:
     """Train a policy on scenes that come with the package, and hold it against every solver."""
 
     solvers: tuple[str, ...] = DEMO
-    """Rows beside the trained policy's: solvers and policies, with options as
-    NAME:option=value,…"""
+    """Solvers and policies (names or files), with options as NAME:option=value,…"""
     scenes: int = 30
     """Scenes to report on; none of them is trained on."""
     nodes: int = 50

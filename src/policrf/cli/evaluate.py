@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.errors import InvalidOption
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """Solve prepared instances with several solvers and compare them."""
+    """Solve instances with several solvers and compare them."""
 
-    data: Annotated[str, tyro.conf.Positional]
+    data: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DATA")]
     """A folder that policrf prepare has made, a folder of models, or scenes (synthetic:B:250)."""
     solvers: tuple[str, ...] = ("unary", "icm")
-    """Solvers and policies (names or files), with options as NAME:option=value,…; the rows net and
-    oracle are always there."""
+    """Solvers and policies (names or files), with options as NAME:option=value,…"""
     energy: Path | None = None
     """The weights (energy.yaml); the defaults without it."""
     potentials: str = "u+p+hop1+hop2"
@@ -65,6 +64,11 @@ def run(config: Config) -> None:
     )  # fmt: skip
     prepared = isinstance(instances, InstanceSequence)
     solvers = [*(REFERENCES if prepared else ()), *config.solvers]
+    for row in config.compare:
+        if row not in solvers:
+            raise InvalidOption(
+                f"--compare {row}: it is not among the solvers {', '.join(solvers)}"
+            )
     if config.out is not None:
         _claim(config, instances)
     with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
@@ -86,6 +90,7 @@ def run(config: Config) -> None:
 
 def _claim(config: Config, instances: Sequence[Instance]) -> None:
     """Make the folder with its configuration, or check that it holds the same evaluation."""
+    from policrf.crf.io.files import make_folder
     from policrf.crf.io.json_text import as_json, read_json, write_json
     from policrf.datasets.instances import InstanceSequence
 
@@ -111,10 +116,7 @@ def _claim(config: Config, instances: Sequence[Instance]) -> None:
                     "choose another --out"
                 )
         return
-    try:
-        config.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"{config.out}: cannot be made ({error.strerror or error})") from None
+    make_folder(config.out)
     write_json(file, content)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Config:
     """Segment one photo, or every image of a folder."""
 
-    image: Annotated[Path, tyro.conf.Positional]
+    image: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="IMAGE")]
     """An image file, or a folder of them."""
     out: Path = Path("segmented")
     """Folder for NAME.png (palette), NAME.overlay.png and NAME.json."""
@@ -40,13 +40,13 @@ class Config:
     features: str = "paper"
     """Node features for policies: paper, appearance or paper+appearance."""
     superpixels: int | None = None
-    """How many superpixels to ask for (default: the recipe's, or 2000)."""
+    """How many superpixels to ask for; without it the recipe's, or 2000."""
     hypercolumns: str | None = None
-    """Inner tensors for the hypercolumns, joined by commas (default: the recipe's)."""
+    """Inner tensors for the hypercolumns, joined by commas; without it the recipe's."""
     scores: Path | None = None
     """Precomputed scores: a .npy or .npz file, or a folder of them for a folder of images."""
     score_kind: Literal["logits", "probabilities"] | None = None
-    """What the scores are (default: the recipe's, or logits)."""
+    """What the scores are; without it the recipe's, or logits."""
     truth: Path | None = None
     """A mask to compare with (PNG), or a folder of them; shown in the figure."""
     figure: bool = False

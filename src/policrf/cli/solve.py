@@ -19,10 +19,10 @@ from policrf.solvers import DEFAULT_SOLVER
 class Config:
     """Find a labeling of least energy for one model."""
 
-    model: Annotated[Path | None, tyro.conf.Positional] = None
+    model: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")] = None
     """A model file: UAI (.uai), or policrf's own (.npz)."""
     solver: str = DEFAULT_SOLVER
-    """A solver or policy, with options as NAME:option=value,… (see --list)."""
+    """A solver or policy (a name or a file), with options as NAME:option=value,…"""
     list: bool = False
     """List every solver with its options, and the policies."""
     seconds: float | None = None

@@ -50,7 +50,7 @@ class Data:
 class Training(Generic[Options]):
     """Data, results and time of every way to learn."""
 
-    folder: Annotated[str, tyro.conf.Positional] = ""
+    folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = ""
     """Training data: a folder of prepared images, or of .npz and .uai models; or give --data."""
     data: str = ""
     """The same, or scenes as synthetic:A:250 (regime, nodes; synthetic:A+B:50+250 mixes)."""
@@ -84,6 +84,7 @@ def run(config: Training[Any]) -> None:
     """Train, showing progress; everything of note is in the folder."""
     from policrf.datasets.sources import load_instances
     from policrf.learn.train import train
+    from policrf.policy.checkpoint import load_policy
 
     config = _resumed(config) if config.resume else _begun(config)
     source, options = config.instances, config.method
@@ -98,6 +99,9 @@ def run(config: Training[Any]) -> None:
         if source.val
         else ()
     )
+    start = load_policy(config.start) if config.start else None
+    if not config.resume:
+        _record(config)
     last: dict[str, Any] = {}
     with TrainingBar(options.rounds, options.seconds) as show:
 
@@ -109,13 +113,15 @@ def run(config: Training[Any]) -> None:
         train(
             instances, options, out=config.out, resume=config.resume, validation=list(validation),
             name=config.name or config.out.name, seed=config.seed, report=report,
-            start=config.start or None, about={
+            start=start, about={
                 "data": Path(config.data).name, "potentials": source.potentials,
                 "features": source.features,
             },
         )  # fmt: skip
     if config.json:
         print(json.dumps(last))
+    elif not last:
+        print(f"{config.out}: nothing was left to learn; give more --rounds or --seconds")
     else:
         shown = ", ".join(f"{k} {v:.4g}" for k, v in last.items() if isinstance(v, float | int))
         print(f"{config.out}: {shown}")
@@ -126,18 +132,21 @@ def _command(config: Training[Any]) -> str:
 
 
 def _begun(config: Training[Any]) -> Training[Any]:
-    """What to run, written beside the results."""
+    """What to run."""
     if bool(config.data) == bool(config.folder):
         raise InvalidOption("give training data once: a folder, or --data synthetic:A:250")
-    from policrf.crf.io.files import atomic_write
+    return replace(config, data=config.data or config.folder, folder="")
 
-    config = replace(config, data=config.data or config.folder, folder="")
-    config.out.mkdir(parents=True, exist_ok=True)
+
+def _record(config: Training[Any]) -> None:
+    """Write what is run beside the results; an earlier run's log ends here, and not before."""
+    from policrf.crf.io.files import atomic_write, make_folder
+
+    folder = make_folder(config.out)
     text = json.dumps({"command": _command(config), **flat(config)}, default=str)
-    with atomic_write(config.out / _CONFIG) as file:
+    with atomic_write(folder / _CONFIG) as file:
         file.write(text.encode() + b"\n")
-    (config.out / "log.jsonl").unlink(missing_ok=True)
-    return config
+    (folder / "log.jsonl").unlink(missing_ok=True)
 
 
 def _resumed(config: Training[Any]) -> Training[Any]:
@@ -148,7 +157,9 @@ def _resumed(config: Training[Any]) -> Training[Any]:
     try:
         stored = json.loads(path.read_text())
         command = stored.pop("command")
-    except (ValueError, KeyError, AttributeError) as error:
+        if command not in METHODS:
+            raise ValueError(f"there is no method {command!r}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"{path} is damaged ({error}); train again without --resume") from error
     if command != _command(config):
         raise InvalidOption(f"{config.out} was trained by {command}; say policrf train {command}")

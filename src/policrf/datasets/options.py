@@ -22,12 +22,11 @@ class PrepareOptions:
     """Where scores and boxes come from, and what is made of them."""
 
     split: str | None = None
-    """voc: a file of ImageSets/Segmentation; mots: sequences (0000,0002), train or val. Their
-    default is train."""
+    """voc: a file of ImageSets/Segmentation; mots: sequences (0000,0002), train or val."""
     masks: Path | None = None
     """folder: where the masks are (PNG, same names, label indices, 255 = void)."""
     labels: Path | None = None
-    """folder, images: the label names, one a line, background first (default: VOC's)."""
+    """folder, images: the label names, one a line, background first; without it VOC's."""
     net: Path | None = None
     """Segmentation net (.tflite or .onnx)."""
     net_names: str | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from policrf.datasets import DATASETS
 from policrf.datasets.base import Dataset, Sample
 from policrf.datasets.inputs import Inputs
 from policrf.datasets.layouts.trackrcnn import TrackRcnn
@@ -76,6 +77,8 @@ def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareO
     options
         Where scores and boxes come from.
     """
+    if isinstance(dataset, str):
+        DATASETS.get(dataset)  # a wrong name is the first thing to hear about
     _check(options)
     opened, about = _opened(dataset, root, options)
     recipe = make_recipe(opened, about, options)
@@ -100,6 +103,8 @@ def _check(options: PrepareOptions) -> None:
         raise InvalidOption("--hypercolumns names tensors of a net; give it with --net")
     if options.detections is not None and options.categories is None:
         raise InvalidOption("--detections needs --categories, which names the category ids")
+    if options.limit is not None and options.limit < 1:
+        raise InvalidOption(f"--limit is {options.limit}; it must be at least 1")
 
 
 def _opened(

@@ -59,6 +59,8 @@ def load_instances(
     >>> [scene.crf.n_nodes for scene in load_instances("synthetic:A+B:20+30", count=3)]
     [20, 30, 20]
     """
+    if count < 0:
+        raise InvalidOption(f"the number of instances is {count}; it must be 0 (all) or more")
     if str(source).split(":")[0] == SYNTHETIC:
         return list(_scenes(str(source), potentials, count or SCENES, seed))
     path = Path(source)

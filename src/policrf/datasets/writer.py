@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from policrf.crf.io.files import make_folder
 from policrf.crf.io.json_text import read_json, write_json
 from policrf.datasets.base import Sample
 from policrf.datasets.plan import Plan, Skip, Summary, make_columns, make_record
@@ -111,10 +112,7 @@ def _start(folder: Path, recipe: Recipe) -> None:
         for leftover in (*folder.glob(".*"), *(folder / "shards").glob(".*")):
             leftover.unlink()  # what a killed run was writing
         return
-    try:
-        (folder / "shards").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"{folder}: cannot be made ({error.strerror or error})") from None
+    make_folder(folder / "shards")
     write_json(file, content)
 
 

@@ -16,8 +16,9 @@ from typing import IO, Any
 import numpy as np
 
 from policrf.crf.instance import Instance
+from policrf.crf.io.files import make_folder
 from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, UnsupportedPotential
+from policrf.errors import InvalidFile, InvalidInstance, InvalidOption, UnsupportedPotential
 from policrf.evaluation.results import Result, read_results, rewrite, to_line
 from policrf.evaluation.subjects import Subject, label_names, read_subject, subject_names
 from policrf.evaluation.summary import ResultGrid
@@ -81,9 +82,17 @@ def evaluate(
     >>> grid.row("icm")["energy"] <= grid.row("unary")["energy"]
     True
     """
+    if isinstance(solvers, str):
+        raise InvalidOption(f"solvers is {solvers!r}; give a list of them: [{solvers!r}]")
+    if len(instances) == 0:
+        raise InvalidInstance("there are no instances to evaluate on")
+    if not isinstance(instances[0], Instance):
+        raise InvalidInstance(
+            f"instances holds a {type(instances[0]).__name__}; Instance.from_crf makes one of a CRF"
+        )
     specs = [parse_row(text) for text in dict.fromkeys(solvers)]
     job = Job(instances, seconds, seed)
-    log = None if out is None else Path(out) / "results.jsonl"
+    log = None if out is None else make_folder(out) / "results.jsonl"
     known = {result.key: result for result in (read_results(log) if log else [])}
     names = subject_names(instances)
     tasks = [(spec, k) for k in range(len(instances)) for spec in specs]

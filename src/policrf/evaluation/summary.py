@@ -145,7 +145,9 @@ class ResultGrid:
         """The difference in pixel IoU, with its interval over the same draws of images."""
         for solver in (first, second):
             if solver not in self.by_solver:
-                raise InvalidOption(f"{solver!r} was not evaluated; there are {self.solvers()}")
+                raise InvalidOption(
+                    f"{solver!r} was not evaluated; there are {', '.join(self.solvers())}"
+                )
         a, b = self.confusions(first), self.confusions(second)
         if a is None or b is None:
             raise InvalidOption(f"{first} and {second} cannot be compared: there is no truth")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from policrf._version import __version__
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.files import atomic_write, make_folder
 from policrf.crf.io.json_text import as_json, to_json
 
 
@@ -86,8 +86,7 @@ def write_tables(
     extra
         More entries of the JSON file.
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    target = make_folder(folder)
     written = []
     texts = {f"{name}.md": "\n".join(table.markdown() for table in tables)}
     for k, table in enumerate(tables):

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from policrf.crf.instance import Instance
+from policrf.crf.io.files import make_folder
 from policrf.errors import InvalidFile
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
@@ -132,8 +133,7 @@ class _Run:
         self.best_policy = plan.finish(learner.policy())
         self.board: Any = None
         if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
-            self.board = _tensorboard(self.out)
+            self.board = _tensorboard(make_folder(self.out))
 
     def _data(self) -> dict[str, Sequence[Instance]]:
         """What is validated on, by the prefix of its figures in the log."""
@@ -228,7 +228,10 @@ class _Run:
         assert self.out is not None
         path = self.out / CHECKPOINT
         if not path.is_file():
-            raise InvalidFile(f"{path}: there is no checkpoint to go on from")
+            raise InvalidFile(
+                f"{path}: there is no checkpoint to go on from (the first is written after a "
+                "minute, or when the run ends); train again without resume"
+            )
         state = load_state(path)
         self.learner.restore(state["learner"])
         self.clock = Clock(state["seconds"])

@@ -82,9 +82,8 @@ def train(
     Examples
     --------
     >>> import policrf as pc
-    >>> from policrf.learn.train import train
     >>> scenes = [pc.make_scene(20, "A", seed=seed) for seed in range(8)]
-    >>> policy = train(scenes, rounds=2, updates=2, width=16)
+    >>> policy = pc.train(scenes, rounds=2, updates=2, width=16)
     >>> pc.solve(scenes[0], policy).labels.shape
     (20,)
     """
@@ -93,10 +92,17 @@ def train(
         start = load_policy(start)
     if start is not None:
         options = replace(options, kind=start.spec.kind, network=start.spec.network)
+    if resume and out is None:
+        raise InvalidOption("resume goes on from the checkpoint in a folder; give it as out")
     training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)
-    if not training:
+    if len(training) == 0:
         raise InvalidInstance("there are no instances to learn from")
     first = training[0]
+    if not isinstance(first, Instance):
+        raise InvalidInstance(
+            f"instances holds a {type(first).__name__}; give a list of instances "
+            "(Instance.from_crf(crf), or load_instances(folder))"
+        )
     spec = _spec(options, first, start)
     told = {
         "method": type(options).__name__, "config": flat(options), "seed": seed,

@@ -34,7 +34,13 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 
 def load_policy(source: str | Path) -> Policy:
-    """The policy of that name that ships with the package, or in the file at that path."""
+    """Read a policy by its name or from its file.
+
+    Parameters
+    ----------
+    source
+        The name of a policy that ships with the package (`list_policies()`), or a file's path.
+    """
     path = Path(source)
     if not path.is_file():
         shipped = _PRETRAINED / f"{source}{_SUFFIX}"

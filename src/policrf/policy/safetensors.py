@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.files import atomic_write, make_folder
 from policrf.errors import InvalidFile
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -39,7 +39,7 @@ def write_safetensors(path: Path, tensors: Tensors, metadata: dict[str, str]) ->
         offset += array.nbytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with atomic_write(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)

@@ -48,9 +48,12 @@ def untrained(
     kind
         The network's kind. "residual" starts from the energy's conditional costs; "paper" is random
         until it is trained, and of use for timings only.
-    search, refine, persistent
-        As for every policy: simulations before a decision, local search after the last one, proven
-        labels before the first.
+    search
+        As for every policy: simulations before a decision; 0 decides without search.
+    refine
+        As for every policy: local search after the last decision.
+    persistent
+        As for every policy: proven labels before the first decision; none follows refine.
     """
     instance = instance_of(run)
     policy = untrained_policy(kind, run.crf.n_labels, instance.features.shape[1])

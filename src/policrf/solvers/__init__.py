@@ -64,6 +64,7 @@ def solve(
     Solution
         Labels `[N]`, their energy as the model computes it, lower bound, proof, trace.
     """
+    from policrf.errors import InvalidOption
     from policrf.solvers.options import check_options
     from policrf.solvers.run import Run
     from policrf.solvers.spec import SolverSpec
@@ -73,7 +74,11 @@ def solve(
         solver = SolverSpec.parse(solver)
     name = getattr(solver, "__name__", "custom")
     if isinstance(solver, SolverSpec):
-        name, options, solver = solver.text, solver.options | options, solver.solver
+        # The text would tell of options that did not hold.
+        name = solver.name if solver.options.keys() & options.keys() else solver.text
+        options, solver = solver.options | options, solver.solver
+    if not callable(solver):
+        raise InvalidOption(f"solver is {solver!r}; give a name, a policy, or a function")
     check_options(name, solver, options)
     run = Run(problem, name, seconds=seconds, seed=seed, initial=initial, callback=callback)
     takes = traits_of(solver).takes

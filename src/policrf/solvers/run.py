@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential
-from policrf.errors import InvalidOption, UnsupportedPotential
+from policrf.errors import InvalidInstance, InvalidOption, UnsupportedPotential
 from policrf.types import Callback, IntArray, Progress, Solution
 
 
@@ -37,6 +37,10 @@ class Run:
         if seconds is not None and not seconds >= 0:
             raise InvalidOption(
                 f"seconds must be a number ≥ 0, or None for no limit, not {seconds}"
+            )
+        if not isinstance(problem, CRF | Instance):
+            raise InvalidInstance(
+                f"the problem is a {type(problem).__name__}; give a CRF, an Instance, or read(path)"
             )
         self.instance = problem if isinstance(problem, Instance) else None
         self.crf: CRF = problem.crf if isinstance(problem, Instance) else problem

@@ -1,8 +1,7 @@
 """Segmenter: a photo in, a segmentation out; what `policrf segment` and three lines of Python use.
 
-from policrf.vision.segment import Segmenter
-segmenter = Segmenter(net="deeplab.tflite", detector="yolo.cfg", energy="energy.yaml")
-segmenter("photo.jpg", "alpha_expansion").save("out")
+segmenter = pc.Segmenter("deeplab.tflite", "yolo.cfg", energy="energy.yaml")
+segmenter("photo.jpg", "voc-250:refine=true").save("out")
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.instance import Instance
+from policrf.crf.io.files import make_folder
 from policrf.crf.io.json_text import as_json, write_json
-from policrf.errors import InvalidFile
 from policrf.plots.colours import overlay
 from policrf.solvers import DEFAULT_SOLVER, solve
 from policrf.types import Float32Array, LabelMap, Pixels, Solution
@@ -78,12 +77,7 @@ class Segmentation:
         """NAME.png (palette), NAME.overlay.png, NAME.json and, if asked, NAME.figure.png."""
         target = Path(folder)
         stem = target / self.view.record.name
-        try:
-            stem.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidFile(
-                f"{stem.parent}: cannot be made ({error.strerror or error})"
-            ) from None
+        make_folder(stem.parent)
         paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
         write_labels(self.labels, paths[0])
         write_image(overlay(self.image, self.labels), paths[1])
@@ -113,13 +107,13 @@ class Segmentation:
 
 
 class Segmenter:
-    """Nets, recipe and energy, ready for images."""
+    """Nets, recipe and energy, ready for images: `Segmenter(net, detector)("photo.jpg").labels`."""
 
     def __init__(
         self,
-        *,
         net: str | Path | None = None,
         detector: str | Path | None = None,
+        *,
         energy: Energy | str | Path | None = None,
         recipe: Recipe | None = None,
         reduction: Reduction | None = None,
@@ -182,7 +176,7 @@ class Segmenter:
         image
             A file, or pixels `[H, W, 3]`.
         solver
-            Which solver labels the superpixels.
+            A solver or policy for the superpixels, as in `solve`.
         name
             What the image is called; its file's name by default.
         scores

@@ -34,6 +34,16 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[bytes]]:
         raise
 
 
+def make_folder(path: str | Path) -> Path:
+    """The folder, made with its parents where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidFile(f"{folder}: cannot be made ({error.strerror or error})") from None
+    return folder
+
+
 def existing_file(path: str | Path) -> Path:
     """The path, if a readable file is there."""
     file = Path(path)

@@ -9,6 +9,14 @@ from typing import Any, TypeVar
 from policrf.errors import InvalidOption
 
 Options = TypeVar("Options")
+# Declared type of a field -> the Python types it takes, and how a message calls them.
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((bool,), "true or false"),
+    "int": ((int,), "a whole number"),
+    "float": ((float, int), "a number"),
+    "str": ((str,), "text"),
+    "tuple[str, ...]": ((tuple, list), "a list of names"),
+}
 
 
 def flat(options: Any) -> dict[str, Any]:
@@ -52,7 +60,8 @@ def with_fields(options: Options, changes: dict[str, Any], what: str) -> Options
     16
     """
     whole = groups(options)
-    names = [*flat(options), *whole]
+    types = _flat_types(options)
+    names = [*types, *whole]
     for name, value in changes.items():
         if name not in names:
             raise InvalidOption(f"{what} has no option {name!r}; {_suggestion(name, names)}")
@@ -60,23 +69,28 @@ def with_fields(options: Options, changes: dict[str, Any], what: str) -> Options
             wanted = type(whole[name]).__name__
             raise InvalidOption(f"{name} is {value!r}; give {wanted}(...), or its fields by name")
         if name not in whole:
-            _check_type(name, value, flat(options)[name])
+            _check_type(name, value, types[name])
     changed: Options = _replaced(options, changes)
     return changed
 
 
-def _check_type(name: str, value: Any, default: Any) -> None:
-    """Refuse a value of another type than the default's; a whole number is a number too."""
-    for kinds, words in (
-        ((bool,), "true or false"),
-        ((int,), "a whole number"),
-        ((float, int), "a number"),
-        ((str,), "text"),
-    ):
-        if isinstance(default, kinds[0]):
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise InvalidOption(f"{name} is {value!r}; it must be {words}")
-            return
+def _flat_types(options: Any) -> dict[str, str]:
+    """The declared type of every field by its flat name, as it stands in the source."""
+    found: dict[str, str] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        found |= _flat_types(value) if is_dataclass(value) else {field.name: str(field.type)}
+    return found
+
+
+def _check_type(name: str, value: Any, declared: str) -> None:
+    """Refuse a value of another type than the declared one; a whole number is a number too."""
+    wanted = declared.removesuffix(" | None")
+    if wanted not in _TYPES or (value is None and wanted != declared):
+        return
+    kinds, words = _TYPES[wanted]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise InvalidOption(f"{name} is {value!r}; it must be {words}")
 
 
 def _replaced(options: Any, changes: dict[str, Any]) -> Any:

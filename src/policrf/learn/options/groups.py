@@ -26,6 +26,13 @@ def at_least(options: Any, least: int, *names: str) -> None:
             raise InvalidOption(f"{name} is {getattr(options, name)}; it must be at least {least}")
 
 
+def shares(options: Any, *names: str) -> None:
+    """Refuse numbers outside 0 … 1."""
+    for name in names:
+        if not 0 <= getattr(options, name) <= 1:
+            raise InvalidOption(f"{name} is {getattr(options, name)}; it must be from 0 to 1")
+
+
 @dataclass(frozen=True)
 class Schedule:
     """When to look, and how much data to hold."""
@@ -79,7 +86,8 @@ class Memory:
     """1: all classes equally often in a batch, the paper's way; 0: as often as they are played."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "keep")
+        at_least(self, 1, "capacity", "keep")
+        shares(self, "share", "balance")
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,7 @@ class Exploration:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "episodes", "actors")
+        shares(self, "epsilon", "epsilon_final")
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,7 @@ class Returns:
     def __post_init__(self) -> None:
         one_of(self, "backup", BACKUPS)
         at_least(self, 1, "target_every")
-        if not 0 <= self.discount <= 1:
-            raise InvalidOption(f"discount is {self.discount}; it must be from 0 to 1")
+        shares(self, "discount")
         if self.backup != "taken" and self.discount > 0:
             raise InvalidOption(
                 f"backup {self.backup!r} is for discount 0: what follows is known for the label "

@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from policrf.learn.options.groups import (
-    Exploration,
-    Memory,
-    Optimizer,
-    Perturbations,
-    Returns,
-    Schedule,
-    Search,
-    SelfPlay,
-    TreeTargets,
-    one_of,
-)
+from policrf.errors import InvalidOption
+from policrf.learn.options import groups
+from policrf.learn.options.groups import at_least, one_of
 from policrf.policy.network import Network, check_kind
 
 if TYPE_CHECKING:
@@ -37,10 +28,13 @@ class Method:
     seconds: float | None = None
     """Stop after this many seconds of learning even if rounds are left."""
     network: Network = field(default_factory=Network)
-    schedule: Schedule = Schedule()
+    schedule: groups.Schedule = groups.Schedule()
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
+        at_least(self, 0, "rounds")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise InvalidOption(f"seconds is {self.seconds}; it must be 0 or more")
 
     @property
     def threads(self) -> int:
@@ -53,15 +47,15 @@ class DQN(Method):
     """Q-learning on the energy, with the structured replay memory."""
 
     reward: str = "sign"
-    """sign (the paper's R2), difference (R1) or shaped."""
+    """sign (the paper's R2), difference (R1), shaped, or the name of a plugin's."""
     target: str = "hindsight"
     """hindsight: labels of the best labeling found so far; reward: returns."""
     teacher: str = ""
-    """A solver whose labelings hindsight starts from; none if empty."""
-    exploration: Exploration = Exploration()
-    returns: Returns = Returns()
-    memory: Memory = Memory()
-    optimizer: Optimizer = Optimizer()
+    """Whose labelings hindsight starts from: a solver or policy, as in solve; none if empty."""
+    exploration: groups.Exploration = groups.Exploration()
+    returns: groups.Returns = groups.Returns()
+    memory: groups.Memory = groups.Memory()
+    optimizer: groups.Optimizer = groups.Optimizer()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,14 +73,16 @@ class MCTS(Method):
     """Self-play with tree search: the network learns what the search decides."""
 
     reward: str = "sign"
-    """sign (the paper's R2), difference (R1) or shaped."""
+    """sign (the paper's R2), difference (R1), shaped, or the name of a plugin's."""
     target: str = "improved"
     """improved: values of the tree and known rewards; visits (the paper); hindsight."""
-    search: Search = Search()
-    play: SelfPlay = SelfPlay()
-    targets: TreeTargets = TreeTargets()
-    memory: Memory = Memory(capacity=20_000)
-    optimizer: Optimizer = Optimizer(learning_rate=3e-3, decay_rounds=100, updates=32, batch=32)
+    search: groups.Search = groups.Search()
+    play: groups.SelfPlay = groups.SelfPlay()
+    targets: groups.TreeTargets = groups.TreeTargets()
+    memory: groups.Memory = groups.Memory(capacity=20_000)
+    optimizer: groups.Optimizer = groups.Optimizer(
+        learning_rate=3e-3, decay_rounds=100, updates=32, batch=32
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,7 +113,7 @@ class Evolve(Method):
     """Kind of network: paper, or residual (a correction of the energy's own costs)."""
     lower: str = "refined"
     """What is lowered: the energy after local search (refined) or of the labeling (greedy)."""
-    perturbations: Perturbations = Perturbations()
+    perturbations: groups.Perturbations = groups.Perturbations()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,7 +131,7 @@ class Supervised(Method):
 
     balance: float = 0.5
     """Classes are drawn with frequency^(1 − balance): 0 as they come, 1 all equally often."""
-    optimizer: Optimizer = Optimizer(decay_rounds=300, batch=256)
+    optimizer: groups.Optimizer = groups.Optimizer(decay_rounds=300, batch=256)
 
 
 METHODS: dict[str, type[Method]] = {

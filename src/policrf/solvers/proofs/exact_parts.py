@@ -67,7 +67,8 @@ def solve_parts(
             labels = _enumerate(crf, choices)
             bound = crf.energy(labels)
         else:
-            part = Part(run, crf, choices, labels, slack, position == len(components) - 1, gap)
+            last = position == len(components) - 1
+            part = Part(run, crf, choices, labels, slack=slack if last else np.inf, gap=gap)
             part.solve(backend)
             labels, bound = part.labels, part.bound
         run.offer(labels)
@@ -96,13 +97,12 @@ class Part:
     """
 
     def __init__(
-        self, run: Run, crf: CRF, choices: BoolArray, labels: IntArray, slack: float, last: bool,
-        gap: float,
-    ) -> None:  # fmt: skip
+        self, run: Run, crf: CRF, choices: BoolArray, labels: IntArray, *, slack: float, gap: float
+    ) -> None:
         self.run, self.crf, self.choices, self.gap = run, crf, choices, gap
         self.labels, self.energy = labels, crf.energy(labels)
         self.bound = -np.inf
-        self._slack = slack if last else np.inf
+        self._slack = slack
 
     def solve(self, backend: str) -> None:
         """With "auto", toulbar2 where it is stronger, and HiGHS for what time is left."""

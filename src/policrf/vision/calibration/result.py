@@ -19,7 +19,7 @@ class CalibrateOptions:
     """How the weights are chosen; `calibrate` and its command take these."""
 
     solver: str = "alpha_expansion"
-    """Which solver labels the images."""
+    """A solver or policy (a name or a file), with options as NAME:option=value,…"""
     gates: tuple[Gate, ...] = GATES
     """Which forms of the pairwise term to try."""
     images: int | None = None

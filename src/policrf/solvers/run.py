@@ -92,6 +92,10 @@ class Run:
             self.lower_bound = float(value)
             self._record()
 
+    def proven(self) -> bool:
+        """Whether nothing lower can be found: the bound meets the best energy, up to rounding."""
+        return self.optimal or self._meets(self.lower_bound)
+
     def refuse_all_but(self, *kinds: type[Potential], why: str = "") -> None:
         """Raise `UnsupportedPotential` for the first group that is of none of `kinds`."""
         for potential in self.crf.potentials:

@@ -43,10 +43,11 @@ from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray
+from policrf.types import BoolArray, IntArray, Solution
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
 SWEEPS = 10  # rounds over the labels in a cut move
+SHARE = 0.25  # of the time left: for a second start, and for these moves, where cliques are custom
 ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
@@ -93,30 +94,41 @@ def refine(
     halfway
         Whether to unlabel random nodes of cliques and label them again, one after another.
     """
-    from policrf.solvers import solve
-
     labels = run.start_labels()
+    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
+    random_moves = (cliques or halfway) and (custom or run.seconds is not None)
+    share = SHARE if custom and random_moves else 1.0
     if run.initial is None and not run.expired():
-        problem = run.instance if run.instance is not None else run.crf
-        try:
-            first = solve(problem, start, seconds=_rest(run), seed=run.seed)
-        except UnsupportedPotential:
-            if start != "alpha_expansion":
-                raise
-            starts = ("icm", "highest_confidence_first")
-            found = [solve(problem, name, seconds=_rest(run), seed=run.seed) for name in starts]
-            first = min(found, key=lambda solution: solution.energy)
+        first = _start(run, start, share)
         run.info |= {"start": first.solver, "start_energy": first.energy}
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
-    run.info["moves"], run.info["converged"] = improve(run.crf, labels, moves, run.expired)
+    stop = run.elapsed() + share * run.remaining()
+    run.info["moves"], run.info["converged"] = improve(
+        run.crf, labels, moves, lambda: run.expired() or run.elapsed() >= stop
+    )
     run.offer(labels)
-    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
-    if (cliques or halfway) and (custom or run.seconds is not None):
+    if random_moves:
         search_on(run, labels, cliques=cliques, halfway=halfway)
         run.offer(labels)
+
+
+def _start(run: Run, start: str, share: float) -> Solution:
+    """The solution to start from; `share` is that of the time left for the second of two."""
+    from policrf.solvers import solve
+
+    problem = run.instance if run.instance is not None else run.crf
+    try:
+        return solve(problem, start, seconds=_rest(run), seed=run.seed)
+    except UnsupportedPotential:
+        if start != "alpha_expansion":
+            raise
+    first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
+    rest = None if run.seconds is None else share * run.remaining()
+    second = solve(problem, "highest_confidence_first", seconds=rest, seed=run.seed)
+    return min(first, second, key=lambda solution: solution.energy)
 
 
 def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> IntArray:

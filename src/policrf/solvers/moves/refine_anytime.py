@@ -44,7 +44,7 @@ from policrf.types import IntArray
 DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
 MOVES = 50  # moves a clique, or for every 30 nodes, where no seconds are given
-SLICE = 0.002  # seconds between two looks at the clock
+SLICE = 0.001  # seconds between two looks at the clock
 OFFER = 0.02  # seconds between two labelings that are offered
 TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
 
@@ -79,7 +79,7 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
         advance(arrays, state, trial, work, generator, kinds, last, limit)
         raise_if_failed()
         spent = time.perf_counter() - began
-        limit = max(10, int(limit * min(2.0, SLICE / max(spent, 1e-9))))
+        limit = max(10, int(limit * min(2.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)

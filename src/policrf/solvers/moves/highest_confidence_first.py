@@ -20,7 +20,7 @@ from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 2_000  # nodes a kernel call labels, or prices where cliques are asked at every step
+SLICE = 2_000  # nodes a kernel call labels; or prices, where cliques are asked at every step
 
 
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:

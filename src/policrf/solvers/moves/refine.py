@@ -48,6 +48,7 @@ from policrf.types import BoolArray, IntArray, Solution
 ROUNDS = 100  # more only where rounding lets moves undo each other
 SWEEPS = 10  # rounds over the labels in a cut move
 SHARE = 0.25  # of the time left: for a second start, and for these moves, where cliques are custom
+SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
@@ -126,6 +127,8 @@ def _start(run: Run, start: str, share: float) -> Solution:
         if start != "alpha_expansion":
             raise
     first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
+    if run.remaining() < SLOWER * first.seconds:
+        return first
     rest = None if run.seconds is None else share * run.remaining()
     second = solve(problem, "highest_confidence_first", seconds=rest, seed=run.seed)
     return min(first, second, key=lambda solution: solution.energy)

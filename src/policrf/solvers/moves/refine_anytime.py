@@ -37,7 +37,15 @@ from policrf.solvers.moves.refine_neighbourhoods import (
     Workspace,
     new_workspace,
 )
-from policrf.solvers.moves.refine_trial import BEST, Trial, judge, new_trial, try_label
+from policrf.solvers.moves.refine_trial import (
+    BEST,
+    Trial,
+    is_idle,
+    judge,
+    new_trial,
+    take_back,
+    try_label,
+)
 from policrf.solvers.run import Run
 from policrf.types import IntArray
 
@@ -118,7 +126,7 @@ def advance(
             limit = make_clique_move(a, s, t, w, limit)
             w.cursor[CLIQUE_WORK] += before - limit
             if w.cursor[AT] == w.cursor[LENGTH]:
-                begin(w, SETTLE)
+                end_change(a, s, t, w)
         elif stage == UNLABEL:
             limit = unlabel_nodes(a, s, t, w, limit)
             w.cursor[HALFWAY_WORK] += before - limit
@@ -129,7 +137,7 @@ def advance(
             limit -= priced
             w.cursor[HALFWAY_WORK] += priced
             if w.cursor[LENGTH] == 0:
-                begin(w, SETTLE)
+                end_change(a, s, t, w)
         else:
             limit = settle(a, s, t, w, limit)
             w.cursor[w.cursor[KIND]] += before - limit
@@ -146,6 +154,17 @@ def begin(w: Workspace, stage: int) -> None:
     """Begin a stage at the first node of its list."""
     w.cursor[STAGE] = stage
     w.cursor[AT] = w.cursor[UNCHANGED] = w.cursor[VISITS] = 0
+
+
+@inner
+def end_change(a: Arrays, s: State, t: Trial, w: Workspace) -> None:
+    """The move is made: settle it, unless it has changed nothing."""
+    if is_idle(s, t):
+        take_back(a, s, t)
+        w.cursor[MADE] += 1
+        begin(w, DRAW)
+    else:
+        begin(w, SETTLE)
 
 
 @inner

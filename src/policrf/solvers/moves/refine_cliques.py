@@ -50,12 +50,13 @@ def draw_clique_move(a: Arrays, s: State, w: Workspace, i: int, generator: Gener
     for at in range(n):
         w.scope[at] = w.nodes[at]
     w.cursor[SCOPE] = n
-    kind = uniform(generator)
-    w.cursor[OLD], w.cursor[NEW] = s.labels[i], -1
-    if kind < REPLACE * PRESENT:
-        w.cursor[NEW] = s.labels[w.nodes[below(generator, n)]]
-    elif kind < REPLACE:
-        w.cursor[NEW] = below(generator, a.cardinalities[i])
+    kind, own = uniform(generator), s.labels[i]
+    w.cursor[OLD], w.cursor[NEW] = own, -1
+    if kind < REPLACE:
+        label = s.labels[w.nodes[below(generator, n)]]
+        if label == own or kind >= REPLACE * PRESENT:
+            label = (own + 1 + below(generator, a.cardinalities[i] - 1)) % a.cardinalities[i]
+        w.cursor[NEW] = label
     elif kind >= REPLACE + REMOVE:
         w.cursor[OLD], w.cursor[NEW] = -1, below(generator, a.cardinalities[i])
         first = growth_cost(a, s, w.nodes[below(generator, n)], w.cursor[NEW])

@@ -76,6 +76,15 @@ def try_unlabeled(a: Arrays, s: State, t: Trial, i: int) -> None:
     unassign(a, s, i)
 
 
+@inner
+def is_idle(s: State, t: Trial) -> bool:
+    """Whether the move has left every node its label."""
+    for n in range(t.lengths[N_CHANGED]):
+        if s.labels[t.changed[n]] != t.before[t.changed[n]]:
+            return False
+    return True
+
+
 @leaf
 def take_back(a: Arrays, s: State, t: Trial) -> None:
     """Give every node that the move touched its label back, unlabeled nodes too."""

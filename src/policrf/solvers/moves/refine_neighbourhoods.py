@@ -67,7 +67,7 @@ def new_workspace(a: Arrays) -> Workspace:
 def draw_clique(a: Arrays, i: int, generator: Generator) -> int:
     """A random clique of node i; −1 where it is in none."""
     count = a.node_ptr[i + 1] - a.node_ptr[i]
-    return a.node_clique[a.node_ptr[i] + below(generator, count)] if count > 0 else -1
+    return int(a.node_clique[a.node_ptr[i] + below(generator, count)]) if count > 0 else -1
 
 
 @inner
@@ -75,18 +75,19 @@ def draw_neighbour(a: Arrays, i: int, generator: Generator) -> int:
     """A random node that shares an edge, or else a clique, with node i; i where there is none."""
     edges = a.adj_ptr[i + 1] - a.adj_ptr[i]
     if edges > 0:
-        return a.adj_node[a.adj_ptr[i] + below(generator, edges)]
+        return int(a.adj_node[a.adj_ptr[i] + below(generator, edges)])
     c = draw_clique(a, i, generator)
     if c < 0:
         return i
-    return a.clique_nodes[a.clique_ptr[c] + below(generator, a.clique_ptr[c + 1] - a.clique_ptr[c])]
+    members = a.clique_ptr[c + 1] - a.clique_ptr[c]
+    return int(a.clique_nodes[a.clique_ptr[c] + below(generator, members)])
 
 
 @inner
 def begin_list(w: Workspace) -> int:
     """A mark that no node or clique carries yet."""
     w.cursor[MARK] += 1
-    return w.cursor[MARK]
+    return int(w.cursor[MARK])
 
 
 @inner

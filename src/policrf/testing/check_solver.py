@@ -30,7 +30,7 @@ def check_solver(
     solver: Solver,
     *,
     options: dict[str, Any] | None = None,
-    seconds: float = 60.0,
+    seconds: float | None = None,
     patience: float = 3.0,
 ) -> dict[str, str]:
     """Run a solver on awkward problems and hold every answer against the model and brute force.
@@ -47,8 +47,9 @@ def check_solver(
     options
         The solver's own options.
     seconds
-        The budget of each small problem; it should be ample, compilation included, since two
-        answers that both ran out of time may differ.
+        The budget of each small problem; by default a solver runs until it is done. One that has to
+        be given a budget needs an ample one, compilation included, since two answers that both ran
+        out of time may differ.
     patience
         Seconds within which the solver must return with a budget of 0 s, and hear Ctrl-C.
 

@@ -20,7 +20,7 @@ from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 2_000  # nodes a kernel call labels
+SLICE = 2_000  # nodes a kernel call labels; or prices, where cliques are asked at every step
 
 
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
@@ -37,6 +37,8 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     state, heap = new_state(arrays), new_heap(n_nodes)
     order = np.empty(n_nodes, np.int64)
+    asked = arrays.custom[:, PARTIAL] != COMPLETE
+    size = max(1, SLICE // int(np.diff(arrays.clique_ptr)[asked].max(initial=1)))
     for start in range(0, n_nodes, SLICE):
         if run.expired():
             return
@@ -45,7 +47,7 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     order_heap(heap)
     done = 0
     while done < n_nodes and not run.expired():
-        done = label_nodes(arrays, state, heap, order, done, min(done + SLICE, n_nodes))
+        done = label_nodes(arrays, state, heap, order, done, min(done + size, n_nodes))
         raise_if_failed()
     if done < n_nodes:
         run.info["labeled"] = done

@@ -7,10 +7,11 @@ import numpy as np
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
+from policrf.crf.potentials import CUSTOM
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
-SLICE = 20_000  # nodes a kernel call visits, a few milliseconds
+SLICE = 20_000  # nodes a kernel call visits, a few milliseconds (a hundredth with Custom terms)
 
 
 def icm(run: Run) -> None:
@@ -28,8 +29,10 @@ def relabel_single_nodes(run: Run, state: State, nodes: IntArray) -> bool:
     queue[: len(nodes)] = nodes
     queued[nodes] = True
     cursor = np.array([0, len(nodes)], np.int64)
+    arrays = run.crf.arrays
+    size = SLICE if (arrays.clique_kind != CUSTOM).all() else SLICE // 100
     while cursor[1] > 0 and not run.expired():
-        descend(run.crf.arrays, state, queue, queued, cursor, SLICE)
+        descend(arrays, state, queue, queued, cursor, size)
     return bool(cursor[1] == 0)
 
 

@@ -19,6 +19,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.model import CRF
+from policrf.crf.potentials import CUSTOM
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.moves.indexed_heap import Heap, empty_heap
@@ -34,6 +35,7 @@ from policrf.solvers.moves.local_search import (
     new_search,
     slice_size,
 )
+from policrf.solvers.moves.refine_anytime import search_on
 from policrf.solvers.moves.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
 from policrf.solvers.moves.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
 from policrf.solvers.moves.refine_growth import growth_moves, new_patch
@@ -41,10 +43,12 @@ from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
 from policrf.solvers.moves.refine_regions import region_move
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray
+from policrf.types import BoolArray, IntArray, Solution
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
 SWEEPS = 10  # rounds over the labels in a cut move
+SHARE = 0.25  # of the time left: for a second start, and for these moves, where cliques are custom
+SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
@@ -61,17 +65,21 @@ class Moves(NamedTuple):
 @declares(proves="sometimes a bound")
 def refine(
     run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
-    growth: bool = True, boxes: bool = True, cuts: bool = True,
+    growth: bool = True, boxes: bool = True, cuts: bool = True, cliques: bool = True,
+    halfway: bool = True,
 ) -> None:  # fmt: skip
-    """Run another solver, then improve its labeling by local search with six kinds of moves.
+    """Run another solver, then improve its labeling by local search with eight kinds of moves.
 
-    With `initial` labels the search starts from those, and no other solver runs.
+    With `initial` labels the search starts from those, and no other solver runs. Six kinds of moves
+    are made until none lowers the energy. With `seconds`, random moves (`cliques`, `halfway`) go on
+    from there until time is out or the labeling is proven optimal; without `seconds`, a fixed
+    number of them where there are custom cliques.
 
     Parameters
     ----------
     start
         The solver to start with, as in `solve`: "alpha_expansion:hop2=lagrangian". Where the
-        default cannot take a potential, icm starts instead.
+        default cannot take a potential, the better of icm and highest_confidence_first starts.
     pairs
         Whether to relabel both ends of an edge at once.
     regions
@@ -82,25 +90,48 @@ def refine(
         Whether to let many members of a box take its label or give it up at once.
     cuts
         Whether to propose labelings by expansion moves.
+    cliques
+        Whether to replace, remove or grow a label within random cliques, a little uphill too.
+    halfway
+        Whether to unlabel random nodes of cliques and label them again, one after another.
     """
-    from policrf.solvers import solve
-
     labels = run.start_labels()
+    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
+    random_moves = (cliques or halfway) and (custom or run.seconds is not None)
+    share = SHARE if custom and random_moves else 1.0
     if run.initial is None and not run.expired():
-        problem = run.instance if run.instance is not None else run.crf
-        try:
-            first = solve(problem, start, seconds=_rest(run), seed=run.seed)
-        except UnsupportedPotential:
-            if start != "alpha_expansion":
-                raise
-            first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
+        first = _start(run, start, share)
         run.info |= {"start": first.solver, "start_energy": first.energy}
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
-    run.info["moves"], run.info["converged"] = improve(run.crf, labels, moves, run.expired)
+    stop = run.elapsed() + share * run.remaining()
+    run.info["moves"], run.info["converged"] = improve(
+        run.crf, labels, moves, lambda: run.expired() or run.elapsed() >= stop
+    )
     run.offer(labels)
+    if random_moves:
+        search_on(run, labels, cliques=cliques, halfway=halfway)
+        run.offer(labels)
+
+
+def _start(run: Run, start: str, share: float) -> Solution:
+    """The solution to start from; `share` is that of the time left for the second of two."""
+    from policrf.solvers import solve
+
+    problem = run.instance if run.instance is not None else run.crf
+    try:
+        return solve(problem, start, seconds=_rest(run), seed=run.seed)
+    except UnsupportedPotential:
+        if start != "alpha_expansion":
+            raise
+    first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
+    if run.remaining() < SLOWER * first.seconds:
+        return first
+    rest = None if run.seconds is None else share * run.remaining()
+    second = solve(problem, "highest_confidence_first", seconds=rest, seed=run.seed)
+    return min(first, second, key=lambda solution: solution.energy)
 
 
 def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> IntArray:

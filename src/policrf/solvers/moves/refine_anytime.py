@@ -1,0 +1,209 @@
+"""Random moves on whole cliques and half-way repairs, for as long as there is time.
+
+A move is drawn, made, settled by single relabels of the nodes it is about, then kept or taken back:
+kept if the energy does not rise, and with probability exp(−change / T) if it does. T is a small
+part of the mean size of a random relabel's change. The best labeling is remembered. Clique moves
+(`refine_cliques`) and half-way moves (`refine_halfway`) get the same share of the work.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.compiled import inner, leaf
+from policrf.crf.arrays import Arrays
+from policrf.crf.custom_call import raise_if_failed
+from policrf.crf.energy import State, label_costs, load_labels, new_state
+from policrf.random_numbers import Generator, below, new_generator
+from policrf.solvers.moves.annealing import PROBES, mean_change
+from policrf.solvers.moves.local_search import centred, slice_size
+from policrf.solvers.moves.refine_cliques import draw_clique_move, make_clique_move
+from policrf.solvers.moves.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
+from policrf.solvers.moves.refine_neighbourhoods import (
+    AT,
+    CLIQUE_WORK,
+    HALFWAY_WORK,
+    KEPT,
+    KIND,
+    LENGTH,
+    MADE,
+    SCOPE,
+    STAGE,
+    UNCHANGED,
+    VISITS,
+    Workspace,
+    new_workspace,
+)
+from policrf.solvers.moves.refine_trial import (
+    BEST,
+    Trial,
+    is_idle,
+    judge,
+    new_trial,
+    take_back,
+    try_label,
+)
+from policrf.solvers.run import Run
+from policrf.types import IntArray
+
+DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
+SWEEPS = 20  # visits of a node while a move is settled
+MOVES = 50  # moves a clique, or for every 30 nodes, where no seconds are given
+SLICE = 0.001  # seconds between two looks at the clock
+OFFER = 0.02  # seconds between two labelings that are offered
+TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
+
+
+class Kinds(NamedTuple):
+    """Which moves to draw, and how far uphill to go."""
+
+    cliques: bool
+    halfway: bool
+    temperature: float
+
+
+def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> None:
+    """Improve `labels` in place until time is out or they are proven, or for MOVES a clique."""
+    arrays = centred(run.crf.arrays)
+    if run.expired() or run.proven() or not (arrays.cardinalities > 1).any():
+        return
+    state = new_state(arrays)
+    load_labels(arrays, state, labels)
+    generator = new_generator(run.seed)
+    unit = mean_change(arrays, state, generator, PROBES)
+    raise_if_failed()
+    kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
+    trial, work = new_trial(arrays, state), new_workspace(arrays)
+    last = MOVES * max(len(arrays.clique_kind), len(labels) // 30, 10)
+    if run.seconds is not None:
+        last = np.iinfo(np.int64).max
+    offered, offered_at, limit = 0.0, run.elapsed(), slice_size(arrays) // 10
+    forbidden = int(trial.forbidden[BEST])
+    while work.cursor[MADE] < last and not run.expired():
+        began = time.perf_counter()
+        advance(arrays, state, trial, work, generator, kinds, last, limit)
+        raise_if_failed()
+        spent = time.perf_counter() - began
+        limit = max(10, int(limit * min(2.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
+        better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
+        if better and run.elapsed() - offered_at > OFFER:
+            run.offer(trial.best)
+            offered, forbidden = float(trial.energy[BEST]), int(trial.forbidden[BEST])
+            offered_at = run.elapsed()
+            if run.proven():
+                break
+    labels[:] = trial.best
+    run.info["random_moves"] = {"made": int(work.cursor[MADE]), "kept": int(work.cursor[KEPT])}
+
+
+@leaf
+def advance(
+    a: Arrays,
+    s: State,
+    t: Trial,
+    w: Workspace,
+    generator: Generator,
+    kinds: Kinds,
+    last: int,
+    limit: int,
+) -> None:
+    """Go on with the moves for about `limit` visits of nodes, or until `last` have been made.
+
+    A move may be under way when it returns, with nodes unlabeled. What happens is the same
+    whatever the limits.
+    """
+    while limit > 0:
+        stage, before = w.cursor[STAGE], limit
+        if stage == DRAW:
+            if w.cursor[MADE] >= last:
+                return
+            draw(a, s, w, generator, kinds)
+            limit -= 1 + w.cursor[SCOPE] // 10
+        elif stage == MAKE:
+            limit = make_clique_move(a, s, t, w, limit)
+            w.cursor[CLIQUE_WORK] += before - limit
+            if w.cursor[AT] == w.cursor[LENGTH]:
+                end_change(a, s, t, w)
+        elif stage == UNLABEL:
+            limit = unlabel_nodes(a, s, t, w, limit)
+            w.cursor[HALFWAY_WORK] += before - limit
+            if w.cursor[AT] == w.cursor[LENGTH]:
+                begin(w, LABEL)
+        elif stage == LABEL:
+            priced = label_surest(a, s, t, w)
+            limit -= priced
+            w.cursor[HALFWAY_WORK] += priced
+            if w.cursor[LENGTH] == 0:
+                end_change(a, s, t, w)
+        else:
+            limit = settle(a, s, t, w, limit)
+            w.cursor[w.cursor[KIND]] += before - limit
+            if w.cursor[UNCHANGED] >= w.cursor[SCOPE] or (
+                w.cursor[VISITS] >= SWEEPS * w.cursor[SCOPE]
+            ):
+                w.cursor[KEPT] += judge(a, s, t, generator, kinds.temperature)
+                w.cursor[MADE] += 1
+                begin(w, DRAW)
+
+
+@inner
+def begin(w: Workspace, stage: int) -> None:
+    """Begin a stage at the first node of its list."""
+    w.cursor[STAGE] = stage
+    w.cursor[AT] = w.cursor[UNCHANGED] = w.cursor[VISITS] = 0
+
+
+@inner
+def end_change(a: Arrays, s: State, t: Trial, w: Workspace) -> None:
+    """The move is made: settle it, unless it has changed nothing."""
+    if is_idle(s, t):
+        take_back(a, s, t)
+        w.cursor[MADE] += 1
+        begin(w, DRAW)
+    else:
+        begin(w, SETTLE)
+
+
+@inner
+def draw(a: Arrays, s: State, w: Workspace, generator: Generator, kinds: Kinds) -> None:
+    """Draw a move of the kind that had less work so far, around a random node."""
+    i = below(generator, len(s.labels))
+    if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < w.cursor[CLIQUE_WORK]):
+        w.cursor[KIND] = CLIQUE_WORK
+        draw_clique_move(a, s, w, i, generator)
+        begin(w, MAKE)
+    else:
+        w.cursor[KIND] = HALFWAY_WORK
+        draw_halfway_move(a, s, w, i, generator)
+        begin(w, UNLABEL)
+
+
+@inner
+def settle(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) -> int:
+    """Relabel the nodes of `scope` in turn while that lowers the energy.
+
+    Returns what is left of `limit` visits.
+    """
+    n = w.cursor[SCOPE]
+    while w.cursor[UNCHANGED] < n and w.cursor[VISITS] < SWEEPS * n and limit > 0:
+        limit -= 1
+        i = w.scope[w.cursor[AT]]
+        w.cursor[AT] = (w.cursor[AT] + 1) % n
+        w.cursor[VISITS] += 1
+        w.cursor[UNCHANGED] += 1
+        if a.cardinalities[i] == 1:
+            continue
+        label_costs(a, s, i, w.costs)
+        own = s.labels[i]
+        best, least = own, w.costs[own]
+        least = least - max(t.margin[0], 1e-14 * abs(least)) if least < np.inf else np.inf
+        for label in range(a.cardinalities[i]):
+            if w.costs[label] < least:
+                best, least = label, w.costs[label]
+        if best != own:
+            try_label(a, s, t, i, best)
+            w.cursor[UNCHANGED] = 0
+    return limit

@@ -1,4 +1,4 @@
-"""Custom functions called from compiled code: mistakes named with their clique, one address each."""
+"""Custom functions called from compiled code: mistakes name their clique; one address each."""
 
 from __future__ import annotations
 

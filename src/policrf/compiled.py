@@ -44,7 +44,7 @@ event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
 
 
 @intrinsic
-def unlikely(typing_context: Any, condition: Any) -> Any:
+def _unlikely(typing_context: Any, condition: Any) -> Any:
     """`if unlikely(condition):` inside a kernel: the branch is laid out away from the hot path."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -55,6 +55,10 @@ def unlikely(typing_context: Any, condition: Any) -> Any:
         return builder.call(expect, [args[0], ir.Constant(bit, 0)])
 
     return types.boolean(types.boolean), codegen
+
+
+# Any, since type checkers see an intrinsic as a function that never returns.
+unlikely: Any = _unlikely
 
 
 def _compile(function: Function, *, cache: bool = True, **flags: bool) -> Function:

@@ -50,8 +50,10 @@ def address_of(group: Custom, function: Any) -> int:
     key = id(function), group.of
     with _lock:
         if key not in _callbacks:
-            name = getattr(function, "__name__", group.function_name)
-            asked = _Asked(name if function is group.marked else group.function_name, group.of)
+            name = str(group.function_name)
+            if function is not group.function:
+                name = getattr(function, "__name__", f"{name} for a part")
+            asked = _Asked(name, group.of)
             make = _compiled if isinstance(function, Dispatcher) else _python
             address, alive = make(asked, function)
             _callbacks[key] = address, (alive, function)

@@ -16,27 +16,36 @@ from policrf.scenes import FAMILIES
 
 NOTE = (
     "Mean energy / gap in % to the lowest energy that any run found / calls of the custom "
-    "function, over the seeds. Budgets are wall time of one thread, times N / 144; the CPU time "
-    "that was used stands in the table of all figures."
+    "function, over the seeds. Budgets are wall time of one thread, times N / 144; solves had "
+    "{share:.0f} % of a core. CPU times are in the table of all figures."
 )
 COLUMNS = (
-    "family", "n", "solver", "budget_ms", "energy", "gap_percent", "calls", "seconds",
-    "cpu_seconds", "seeds",
+    "family", "n", "solver", "budget_ms", "energy", "gap_percent", "calls",
+    "wall_seconds", "cpu_seconds", "seeds",
 )  # fmt: skip
 FIGURES = COLUMNS[4:9]
 
 
+Cells = dict[tuple[Any, ...], dict[str, float]]  # by (family, size, row, budget)
+
+
 def tabulate(results: Sequence[Result], grid: PotentialGrid) -> list[Table]:
-    """One table a family for people, and one of all figures for programs."""
+    """One table a family: energy, gap and calls of every row."""
     cells = summarise(results)
-    tables = [_family_table(family, cells, grid) for family in grid.families]
+    refused = {(r["family"], r["n"], r["row"]) for r in results if "refused" in r}
+    return [_family_table(family, cells, refused, grid) for family in grid.families]
+
+
+def all_figures(results: Sequence[Result]) -> Table:
+    """One line a cell, for programs."""
+    cells = summarise(results)
     rows = [(*key, *(figures[name] for name in COLUMNS[4:])) for key, figures in cells.items()]
-    note = "Means over the seeds; budgets for 144 nodes; seconds are wall time of one thread"
-    return [*tables, Table("All figures", COLUMNS, tuple(rows), note)]
+    note = "Means over the seeds; budgets are milliseconds of wall time for 144 nodes"
+    return Table("All figures", COLUMNS, tuple(rows), note)
 
 
-def summarise(results: Sequence[Result]) -> dict[tuple[Any, ...], dict[str, float]]:
-    """Means over the seeds, by (family, size, row, budget); refusals are left out."""
+def summarise(results: Sequence[Result]) -> Cells:
+    """Means over the seeds; refusals are left out."""
     lowest = lowest_energies(results)
     cells: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
@@ -53,16 +62,23 @@ def summarise(results: Sequence[Result]) -> dict[tuple[Any, ...], dict[str, floa
 
 
 def _family_table(
-    family: str, cells: dict[tuple[Any, ...], dict[str, float]], grid: PotentialGrid
+    family: str, cells: Cells, refused: set[tuple[Any, ...]], grid: PotentialGrid
 ) -> Table:
     groups = [(n, float(budget)) for n in grid.sizes for budget in grid.budgets]
     rows = []
     for row in dict.fromkeys(grid.solvers):
-        found = [cells.get((family, n, row, budget)) for n, budget in groups]
-        if any(found):
-            rows.append((row, *(_cell(figures) for figures in found)))
+        shown = [
+            "refused" if (family, n, row) in refused else _cell(cells.get((family, n, row, budget)))
+            for n, budget in groups
+        ]
+        if any(shown):
+            rows.append((row, *shown))
+    mine = [figures for key, figures in cells.items() if key[0] == family]
+    wall = sum(figures["wall_seconds"] for figures in mine)
+    share = 100 * sum(figures["cpu_seconds"] for figures in mine) / max(wall, 1e-9)
     columns = ("solver", *(f"N = {n:,}, {budget:g} ms" for n, budget in groups))
-    return Table(f"{family}: {FAMILIES[family]}", columns, tuple(rows), NOTE)
+    title = f"{family}: {FAMILIES[family]}"
+    return Table(title, columns, tuple(rows), NOTE.format(share=share))
 
 
 def _cell(figures: dict[str, float] | None) -> str | None:
@@ -86,7 +102,7 @@ def draw(results: Sequence[Result], grid: PotentialGrid, folder: Path) -> list[P
 
 
 def _lines(
-    family: str, n: int, cells: dict[tuple[Any, ...], dict[str, float]], grid: PotentialGrid
+    family: str, n: int, cells: Cells, grid: PotentialGrid
 ) -> dict[str, tuple[Sequence[float], Sequence[float]]]:
     lines: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
     for row in dict.fromkeys(grid.solvers):

@@ -25,6 +25,7 @@ from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
 
 UNIT = 144  # nodes that a budget is meant for
+WHOLE_CORE = 0.9  # share of CPU time in wall time from which on a solve was not disturbed
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class PotentialGrid:
     """Solvers of the long runs that gaps are measured from; rows are taken into account too."""
     reference_budget: float = 3000.0
     """Milliseconds of those runs for 144 nodes; 0 for none."""
+    tries: int = 3
+    """A solve that had less than 90 % of a core is measured again, this often in all."""
 
 
 def run_potentials(
@@ -72,7 +75,7 @@ def run_potentials(
         if _key(task)[:3] != instance:
             instance = _key(task)[:3]
             crf = make_family(task["family"], task["n"], grid.labels, seed=1000 + task["seed"])
-        result = task | measure(crf, task["row"], task["budget"])
+        result = task | _undisturbed(crf, task, grid.tries)
         log.append(result)
         progress(result)
     wanted = {_key(task) for task in _tasks(grid)}
@@ -93,6 +96,8 @@ def _check(grid: PotentialGrid) -> None:
             raise UnknownName(
                 f"no family of potentials is called {family!r}; there are {', '.join(FAMILIES)}"
             )
+    if grid.tries < 1:
+        raise InvalidOption(f"tries must be 1 or more, not {grid.tries}")
     if not grid.budgets or min(grid.budgets) <= 0 or grid.reference_budget < 0:
         raise InvalidOption("budgets are milliseconds above 0; give one or more")
 
@@ -115,6 +120,22 @@ def _key(task: Result) -> tuple[Any, ...]:
     return task["family"], task["n"], task["seed"], task["row"], float(task["budget"])
 
 
+def _undisturbed(crf: CRF, task: Result, tries: int) -> Result:
+    """The try that had most of a core: a budget is wall time, and others may use the machine."""
+    best = measure(crf, task["row"], task["budget"])
+    for _ in range(tries - 1):
+        if "refused" in best or cpu_share(best) >= WHOLE_CORE:
+            break
+        again = measure(crf, task["row"], task["budget"])
+        best = max(best, again, key=cpu_share)
+    return best
+
+
+def cpu_share(result: Result) -> float:
+    """CPU time of a solve / its wall time."""
+    return float(result["cpu_seconds"] / max(result["wall_seconds"], 1e-9))
+
+
 def measure(crf: CRF, row: str, budget: float | None) -> Result:
     """One solve: energy, calls of the function, wall and CPU seconds; or why it was refused.
 
@@ -130,7 +151,7 @@ def measure(crf: CRF, row: str, budget: float | None) -> Result:
     spec = SolverSpec.parse(row)
     solver = spec.solver  # a policy's file is read here: no part of the solver's time
     seconds = None if budget is None else budget / 1000 * crf.n_nodes / UNIT
-    start = time.thread_time()
+    start, wall = time.thread_time(), time.perf_counter()
     try:
         solution = solve(crf, solver, seconds=seconds, **spec.options)
     except (UnsupportedPotential, TooLarge) as refusal:
@@ -138,7 +159,7 @@ def measure(crf: CRF, row: str, budget: float | None) -> Result:
     return {
         "energy": solution.energy,
         "calls": solution.calls,
-        "seconds": solution.seconds,
+        "wall_seconds": time.perf_counter() - wall,
         "cpu_seconds": time.thread_time() - start,
     }
 

@@ -138,7 +138,7 @@ def _runtime(config: RunTime) -> list[Table]:
 
 
 def _potentials(config: Potentials) -> list[Table]:
-    from policrf.bench.potential_tables import draw, tabulate
+    from policrf.bench.potential_tables import all_figures, draw, tabulate
     from policrf.bench.potentials import missing_tasks, run_potentials
     from policrf.cli.progress import progress_bar
 
@@ -148,5 +148,6 @@ def _potentials(config: Potentials) -> list[Table]:
         )
     tables = tabulate(results, config)
     write_tables(config.out, "potentials", tables, config)
+    write_tables(config.out, "potentials-figures", [all_figures(results)], config)
     draw(results, config, config.out)
-    return tables[:-1]  # all figures are for files
+    return tables

@@ -49,6 +49,8 @@ class Solution:
     """Each improvement of energy or bound: (seconds, energy, lower bound)."""
     order: NDArray[np.int64] | None = None
     """The nodes in the order they were labeled, for solvers that label one after the other."""
+    calls: int = 0
+    """How often functions of `Custom` groups were called; 0 without such groups."""
     info: dict[str, Any] = field(default_factory=dict)
     """What else a solver has to tell: iterations, converged, per-step scores, …"""
 

@@ -146,4 +146,4 @@ def test_bench_solvers_resumes(tmp_path, capsys):
     assert "| exact | 0.00 / " in (out / "solvers.md").read_text()
     capsys.readouterr()
     assert call(*arguments, "--seconds", "3") == 2
-    assert "other budgets than now" in capsys.readouterr().err
+    assert "other seconds, exact_seconds than now" in capsys.readouterr().err

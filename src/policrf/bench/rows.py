@@ -20,3 +20,14 @@ GRID = (
     "refine",
     "exact",
 )
+POTENTIALS = (
+    "icm",
+    "highest_confidence_first",
+    "lazy_flipper",
+    "belief_propagation",
+    "annealing",
+    "refine:start=unary",
+    "refine",
+    "untrained",
+    "untrained:refine=true",
+)

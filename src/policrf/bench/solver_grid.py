@@ -9,7 +9,6 @@ gap may be larger by as much as the reference is above the bound).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from policrf.bench.peers import PEERS, available_peers
+from policrf.bench.result_log import Result, ResultLog
 from policrf.bench.rows import GRID
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write, make_folder
-from policrf.crf.io.json_text import as_json, read_json, write_json
-from policrf.errors import InvalidFile, UnsupportedPotential
+from policrf.crf.io.json_text import as_json
+from policrf.errors import UnsupportedPotential
 from policrf.evaluation.tables import Table
 from policrf.scenes import make_scene
 from policrf.solvers import solve
@@ -55,28 +54,18 @@ class SolverGrid:
     """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
 
 
-Result = dict[str, Any]
-
-
 def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
     """All results of the grid; those already in `folder` are not measured again."""
     for row in grid.solvers:
         SolverSpec.parse(row)
-    make_folder(folder)
-    log = folder / "results.jsonl"
-    results = _resume(log, folder / "grid.json", grid)
-    done = {_key(result) for result in results}
-    tasks = [task for task in _tasks(grid) if _key(task) not in done]
+    log = ResultLog(folder, {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")})
+    tasks = log.missing(_tasks(grid), _key)
     _warm_up(grid)
-    with log.open("a") as file:
-        for task in tasks:
-            scene = _scene(task)
-            result = task | _measure(scene, task["row"], grid)
-            file.write(json.dumps(result) + "\n")
-            file.flush()
-            results.append(result)
-            progress(result)
-    return results
+    for task in tasks:
+        result = task | _measure(_scene(task), task["row"], grid)
+        log.append(result)
+        progress(result)
+    return log.results
 
 
 def count_tasks(grid: SolverGrid) -> int:
@@ -149,24 +138,6 @@ def _warm_up(grid: SolverGrid) -> None:
     if grid.peers:
         for peer in available_peers():
             PEERS[peer](make_scene(40, "A", seed=0, potentials="u+p").crf)
-
-
-def _resume(log: Path, stamp: Path, grid: SolverGrid) -> list[Result]:
-    # Rows and sizes may grow between runs; what changes a measurement may not.
-    wanted = {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")}
-    if stamp.exists() and read_json(stamp) != wanted:
-        raise InvalidFile(
-            f"{stamp}: other budgets than now; give another --out, or delete the folder"
-        )
-    write_json(stamp, wanted)
-    if not log.exists():
-        return []
-    lines = log.read_text().splitlines(keepends=True)
-    # A kill may leave half a line at the end.
-    whole = [line for line in lines if line.endswith("\n")]
-    with atomic_write(log) as file:
-        file.write("".join(whole).encode())
-    return [json.loads(line) for line in whole]
 
 
 def references(results: Iterable[Result]) -> dict[tuple[Any, ...], tuple[float, bool]]:

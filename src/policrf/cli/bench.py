@@ -1,4 +1,4 @@
-"""`policrf bench energy|solvers|runtime`: measure the figures of the README and the docs."""
+"""`policrf bench energy|solvers|runtime|potentials`: the figures of the README and the docs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from policrf.bench import runtime
+from policrf.bench.potentials import PotentialGrid
 from policrf.bench.runtime import Runtime
 from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
 from policrf.evaluation.tables import Table, write_tables
@@ -49,14 +50,25 @@ class RunTime(Runtime):
     """Print JSON instead of tables."""
 
 
+@dataclass(frozen=True)
+class Potentials(PotentialGrid):
+    """Solvers on families of hard potentials, at several budgets; resumes after a kill."""
+
+    out: Path = Path("bench-potentials")
+    """Folder for results, Markdown, CSV, JSON and pictures."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+
 Config = (
     Annotated[Energy, tyro.conf.subcommand("energy")]
     | Annotated[Solvers, tyro.conf.subcommand("solvers")]
     | Annotated[RunTime, tyro.conf.subcommand("runtime")]
+    | Annotated[Potentials, tyro.conf.subcommand("potentials")]
 )
 
 
-def run(config: Energy | Solvers | RunTime) -> None:
+def run(config: Energy | Solvers | RunTime | Potentials) -> None:
     """Measure, print, and write."""
     match config:
         case Energy():
@@ -65,6 +77,8 @@ def run(config: Energy | Solvers | RunTime) -> None:
             tables = _solvers(config)
         case RunTime():
             tables = _runtime(config)
+        case Potentials():
+            tables = _potentials(config)
     for table in tables:
         if config.json:
             print(json.dumps({"title": table.title, "note": table.note, "rows": table.records()}))
@@ -120,4 +134,20 @@ def _runtime(config: RunTime) -> list[Table]:
     tables.insert(0, bars(results, grown, shared, fresh))
     name = "runtime" if config.preset == "B" else f"runtime-{config.preset}"
     write_tables(config.out, name, tables, config)
+    return tables
+
+
+def _potentials(config: Potentials) -> list[Table]:
+    from policrf.bench.potential_tables import all_figures, draw, tabulate
+    from policrf.bench.potentials import missing_tasks, run_potentials
+    from policrf.cli.progress import progress_bar
+
+    with progress_bar("solving", missing_tasks(config, config.out)) as advance:
+        results = run_potentials(
+            config, config.out, lambda result: advance(f"{result['family']} {result['row']}")
+        )
+    tables = tabulate(results, config)
+    write_tables(config.out, "potentials", tables, config)
+    write_tables(config.out, "potentials-figures", [all_figures(results)], config)
+    draw(results, config, config.out)
     return tables

@@ -83,6 +83,7 @@ def run(config: Config) -> None:
         "lower_bound": solution.lower_bound,
         "optimal": solution.optimal,
         "seconds": solution.seconds,
+        "calls": solution.calls,
         "out": str(config.out) if config.out else None,
     }
     if config.json:
@@ -111,6 +112,8 @@ def _print(report: dict[str, Any]) -> None:
     print(f"{report['model']}: {report['nodes']} nodes, {report['labels']} labels")
     print(f"{report['solver']}: energy {report['energy']:.9g} in {report['seconds']:.3g} s")
     print(f"terms: {terms or 'all zero'}")
+    if report["calls"]:
+        print(f"custom functions were called {report['calls']:,} times")
     if report["optimal"]:
         print("proven optimal")
     elif math.isfinite(report["lower_bound"]):

@@ -27,6 +27,7 @@ ADDRESS = 0  # C function pointer
 PARTIAL = 1  # how it is asked about a part: COMPLETE, SUBSET or MARKED
 MARKED_ADDRESS = 2  # C function pointer for a part (MARKED only)
 COUNTS = 3  # where its L label counts begin in `State.counts`; −1: it is no function of them
+NUMBER = 4  # the clique's number in its own group, for messages
 
 
 class Arrays(NamedTuple):
@@ -47,7 +48,7 @@ class Arrays(NamedTuple):
     clique_label: IntArray  # [C]
     clique_weight: FloatArray  # [C]
     clique_count: IntArray  # [C]
-    custom: IntArray  # [C, 4] of CUSTOM cliques, by ADDRESS, PARTIAL, MARKED and COUNTS
+    custom: IntArray  # [C, 5] of CUSTOM cliques, by ADDRESS, PARTIAL, … as above
     data_ptr: IntArray  # [C + 1]
     data: FloatArray
     node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
@@ -112,6 +113,7 @@ class _Columns(NamedTuple):
     partial: IntArray
     marked: IntArray
     counted: IntArray
+    numbers: IntArray
     data_sizes: IntArray
     data: FloatArray
 
@@ -142,6 +144,7 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
         partial=zeros,
         marked=zeros,
         counted=zeros,
+        numbers=np.arange(len(sizes)),
         data_sizes=zeros,
         data=np.zeros(0),
     )
@@ -151,7 +154,8 @@ def _custom(column: _Columns, n_labels: int) -> IntArray:
     """The columns of CUSTOM cliques, with room for L counts where one is a function of them."""
     counted = column.counted > 0
     starts = (np.cumsum(counted) - counted) * n_labels
-    parts = (column.addresses, column.partial, column.marked, np.where(counted, starts, -1))
+    at = np.where(counted, starts, -1)
+    parts = (column.addresses, column.partial, column.marked, at, column.numbers)
     return np.ascontiguousarray(np.stack(parts, axis=1))
 
 

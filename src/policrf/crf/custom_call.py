@@ -1,17 +1,18 @@
 """Calling a `Custom` function from compiled code through one C function pointer.
 
 Whatever the function, the kernels see an integer address of
-`double (const int64 *labels, int64 k, const double *parameters, int64 p)`, so one compiled and
-cached energy core serves every potential. A numba function is compiled behind such a pointer; a
-plain Python one goes through ctypes, which takes the GIL by itself. An exception cannot cross C
-code: it is kept here, the call returns NaN, and `raise_if_failed` raises it once the kernel is
-back.
+`double (const int64 *labels, int64 k, const double *parameters, int64 p, int64 clique)`, so one
+compiled and cached energy core serves every potential. A numba function is compiled behind such a
+pointer; a plain Python one goes through ctypes, which takes the GIL by itself. The clique's number
+in its group is there for messages only. An exception cannot cross C code: it is kept here, the call
+returns NaN, and `raise_if_failed` raises it once the kernel is back.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -22,76 +23,121 @@ from numba.extending import intrinsic
 
 from policrf.crf.potentials import Custom
 from policrf.errors import CustomPotentialFailed, InvalidPotential, PolicrfError
+from policrf.types import FloatArray, IntArray
 
-_C_SIGNATURE = types.float64(
-    types.CPointer(types.int64),  # type: ignore[no-untyped-call]
-    types.int64,
-    types.CPointer(types.float64),  # type: ignore[no-untyped-call]
-    types.int64,
-)
-_C_TYPE = ctypes.CFUNCTYPE(
-    ctypes.c_double,
+_INTEGERS = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
+_NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+_C_SIGNATURE = types.float64(_INTEGERS, types.int64, _NUMBERS, types.int64, types.int64)
+_C_ARGUMENTS = (
     ctypes.POINTER(ctypes.c_int64),
     ctypes.c_int64,
     ctypes.POINTER(ctypes.c_double),
     ctypes.c_int64,
+    ctypes.c_int64,
 )
+_C_TYPE = ctypes.CFUNCTYPE(ctypes.c_double, *_C_ARGUMENTS)
+_C_COMPLAINT = ctypes.CFUNCTYPE(None, *_C_ARGUMENTS)
 
-# Addresses stay valid as long as the callback object lives: one a function, kept for good.
-_callbacks: dict[int, tuple[Any, int, Any]] = {}
+# Addresses stay valid as long as the objects behind them live: one a function and a way of asking
+# it, kept for good.
+_callbacks: dict[tuple[int, str], tuple[int, Any]] = {}
+_lock = Lock()
 _failures: list[PolicrfError] = []
 
 
 def address_of(group: Custom, function: Any) -> int:
     """The C address of one of the group's functions; compiled once a function."""
-    key = id(function)
-    if key not in _callbacks:
-        make = _compiled if isinstance(function, Dispatcher) else _python
-        callback, address = make(str(group.function_name), function)
-        _callbacks[key] = (callback, address, function)
-    return _callbacks[key][1]
+    key = id(function), group.of
+    with _lock:
+        if key not in _callbacks:
+            name = str(group.function_name)
+            if function is not group.function:
+                name = getattr(function, "__name__", f"{name} for a part")
+            asked = _Asked(name, group.of)
+            make = _compiled if isinstance(function, Dispatcher) else _python
+            address, alive = make(asked, function)
+            _callbacks[key] = address, (alive, function)
+        return _callbacks[key][0]
 
 
-def _compiled(name: str, function: Any) -> tuple[Any, int]:
-    def call(labels: Any, k: Any, parameters: Any, p: Any) -> Any:
+class _Asked(NamedTuple):
+    """A function of a group, as messages name it."""
+
+    name: str
+    of: str  # "labels" or "counts": what it is called on
+
+    def keep(self, error: BaseException, clique: int, numbers: IntArray) -> None:
+        """Keep what went wrong in a call, for `raise_if_failed`."""
+        what = "labels" if self.of == "labels" else "label counts"
+        failure = CustomPotentialFailed(
+            f"Custom: {self.name} failed on clique {clique} with the {what} {numbers.tolist()}: "
+            f"{type(error).__name__}: {error}"
+        )
+        failure.__cause__ = error
+        keep_failure(failure)
+
+
+def _compiled(asked: _Asked, function: Any) -> tuple[int, Any]:
+    def complain(numbers: Any, k: int, parameters: Any, p: int, clique: int) -> None:
+        if _failures:
+            return  # the first one is told
+        # Compiled code knows only that something was raised: the same call from Python tells what.
+        found = _copied(numbers, k, parameters, p)
         try:
-            return function(carray(labels, k), carray(parameters, p))
+            function(*found)
+            raise ValueError("it returned NaN")
+        except BaseException as error:
+            asked.keep(error, clique, found[0])
+
+    complaint = _C_COMPLAINT(complain)
+
+    def call(numbers: Any, k: Any, parameters: Any, p: Any, clique: Any) -> Any:
+        energy = np.nan
+        try:
+            energy = float(function(carray(numbers, k), carray(parameters, p)))
         except Exception:
-            return np.nan
+            energy = np.nan
+        if np.isnan(energy):
+            complaint(numbers, k, parameters, p, clique)
+        return energy
 
     try:
         callback = cfunc(_C_SIGNATURE)(call)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0]
+        lines = [line.strip(" -") for line in str(error).splitlines()]
+        reason = next((line for line in lines if line and "pipeline" not in line), lines[0])
         raise InvalidPotential(
-            f"Custom: numba cannot compile {name}(labels int64[:], parameters float64[:]) to a "
-            f"float: {reason}"
+            f"Custom: numba cannot compile {asked.name}({asked.of} int64[:], parameters "
+            f"float64[:]) to a float: {reason}"
         ) from error
-    return callback, int(callback.address or 0)
+    return int(callback.address or 0), (callback, complaint)
 
 
-def _python(name: str, function: Any) -> tuple[Any, int]:
-    def call(labels: Any, k: int, parameters: Any, p: int) -> float:
+def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
+    def call(numbers: Any, k: int, parameters: Any, p: int, clique: int) -> float:
+        found = _copied(numbers, k, parameters, p)
         try:
-            label_array = np.ctypeslib.as_array(labels, (k,)).copy()
-            values = np.ctypeslib.as_array(parameters, (p,)).copy() if p else np.zeros(0)
-            energy = float(function(label_array, values))
+            value = function(found[0].copy(), found[1])
+            if isinstance(value, str | bytes):
+                raise TypeError(f"it returned text, {value!r}, not a number")
+            energy = float(value)
             if np.isnan(energy):
                 raise ValueError("it returned NaN")
             return energy
         except BaseException as error:
-            failure = CustomPotentialFailed(
-                f"Custom: {name} failed on the labels {label_array.tolist()}: "
-                f"{type(error).__name__}: {error}"
-            )
-            failure.__cause__ = error
-            keep_failure(failure)
+            asked.keep(error, clique, found[0])
             return float("nan")
 
     callback = _C_TYPE(call)
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
-    return callback, address
+    return address, callback
+
+
+def _copied(numbers: Any, k: int, parameters: Any, p: int) -> tuple[IntArray, FloatArray]:
+    """The arguments of a call as arrays of their own."""
+    values = np.ctypeslib.as_array(parameters, (p,)).copy() if p else np.zeros(0)
+    return np.ctypeslib.as_array(numbers, (k,)).copy(), values
 
 
 def keep_failure(failure: PolicrfError) -> None:
@@ -111,23 +157,24 @@ def raise_if_failed() -> None:
 
 @intrinsic
 def call_custom(
-    typing_context: Any, address: Any, labels: Any, k: Any, parameters: Any, p: Any
+    typing_context: Any, address: Any, labels: Any, k: Any, parameters: Any, p: Any, clique: Any
 ) -> Any:
-    """`call_custom(address, labels, k, parameters, p)` inside a kernel; both arrays contiguous."""
+    """`call_custom(address, labels, k, parameters, p, clique)` in a kernel; arrays contiguous."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address_value, labels_value, k_value, parameters_value, p_value = args
-        label_array = context.make_array(signature.args[1])(context, builder, labels_value)
-        parameter_array = context.make_array(signature.args[3])(context, builder, parameters_value)
         int64, double = ir.IntType(64), ir.DoubleType()
         function_type = ir.FunctionType(
-            double, [int64.as_pointer(), int64, double.as_pointer(), int64]
+            double, [int64.as_pointer(), int64, double.as_pointer(), int64, int64]
         )
-        pointer = builder.inttoptr(address_value, cgutils.voidptr_t)
+        pointer = builder.inttoptr(args[0], cgutils.voidptr_t)
         pointer = builder.bitcast(pointer, function_type.as_pointer())
+        label_array = context.make_array(signature.args[1])(context, builder, args[1])
+        parameter_array = context.make_array(signature.args[3])(context, builder, args[3])
         data = builder.bitcast(label_array.data, int64.as_pointer())
         values = builder.bitcast(parameter_array.data, double.as_pointer())
-        return builder.call(pointer, [data, k_value, values, p_value])
+        return builder.call(pointer, [data, args[2], values, args[4], args[5]])
 
-    signature = types.float64(types.int64, labels, types.int64, parameters, types.int64)
+    signature = types.float64(
+        types.int64, labels, types.int64, parameters, types.int64, types.int64
+    )
     return signature, codegen

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
-from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, PARTIAL, Arrays
+from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
 from policrf.crf.custom_call import call_custom
 from policrf.crf.potentials import (
     AGREE,
@@ -134,7 +134,7 @@ def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
     first, count = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
-        a.custom[c, ADDRESS], numbers, len(numbers), a.data[first:], count
+        a.custom[c, ADDRESS], numbers, len(numbers), a.data[first:], count, a.custom[c, NUMBER]
     )
 
 
@@ -165,10 +165,11 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         return 0.0
     if a.custom[c, PARTIAL] == SUBSET:
         return custom_energy(a, c, scratch[:count])
-    parameters = a.data[a.data_ptr[c] : a.data_ptr[c + 1]]
+    first, size = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    address, number = a.custom[c, MARKED_ADDRESS], a.custom[c, NUMBER]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
-        a.custom[c, MARKED_ADDRESS], members, len(members), parameters, len(parameters)
+        address, members, len(members), a.data[first:], size, number
     )
 
 

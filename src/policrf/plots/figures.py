@@ -152,6 +152,61 @@ def heat_figure(path: str | Path, panels: Sequence[Heat], scale: str) -> None:
     _save(figure, path)
 
 
+@dataclass(frozen=True)
+class Lines:
+    """One panel of lines, such as energies against time."""
+
+    title: str
+    lines: dict[str, tuple[Sequence[float], Sequence[float]]]
+    """Name -> x and y of its points, in the order they are joined."""
+
+
+def line_figure(
+    path: str | Path, panels: Sequence[Lines], x_name: str, y_name: str, *, title: str = ""
+) -> None:
+    """Lines over a logarithmic x, panels side by side, one legend; a name has one colour.
+
+    Parameters
+    ----------
+    path
+        Where the picture goes.
+    panels
+        From left to right.
+    x_name
+        What x is, with its unit.
+    y_name
+        What y is.
+    title
+        Above all panels.
+    """
+    figure_module = need("matplotlib.figure", "matplotlib")
+    figure = figure_module.Figure(figsize=(4.4 * len(panels), 4.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    drawn: dict[str, Any] = {}
+    for axis, panel in zip(axes, panels, strict=True):
+        for k, name in enumerate(names):
+            if name in panel.lines:
+                x, y = panel.lines[name]
+                marker = "osD^vP*X"[k // 10 % 8]
+                (drawn[name],) = axis.plot(x, y, marker=marker, color=f"C{k % 10}", label=name)
+        axis.set_xscale("log")
+        axis.set_title(panel.title, fontsize=10)
+        axis.set_xlabel(x_name)
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel(y_name)
+    figure.legend(
+        handles=[drawn[name] for name in names],
+        loc="outside lower center",
+        ncols=min(len(names), 2 * len(panels)) or 1,
+        fontsize=8,
+        frameon=False,
+    )
+    if title:
+        figure.suptitle(title, fontsize=10)
+    _save(figure, path)
+
+
 def _save(figure: Any, path: str | Path) -> None:
     target = Path(path)
     temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix or '.png'}")

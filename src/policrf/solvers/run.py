@@ -59,6 +59,7 @@ class Run:
         self._callback = callback
         self._stop = False
         self._start = time.perf_counter()
+        self._calls = int(self.crf.arrays.calls[0])
         if initial is not None:
             self.initial = self.crf.checked_labels(initial)
             self.offer(self.initial)
@@ -129,6 +130,7 @@ class Run:
             optimal=self.optimal or self._meets(bound),
             trace=tuple(self._trace),
             order=self.order,
+            calls=int(self.crf.arrays.calls[0]) - self._calls,
             info=self.info,
         )
 

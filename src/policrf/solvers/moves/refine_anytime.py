@@ -16,9 +16,8 @@ import numpy as np
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, label_costs, load_labels, new_state
+from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
-from policrf.solvers.moves.annealing import PROBES, mean_change
 from policrf.solvers.moves.local_search import centred, slice_size
 from policrf.solvers.moves.refine_cliques import draw_clique_move, make_clique_move
 from policrf.solvers.moves.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
@@ -55,6 +54,7 @@ MOVES = 50  # moves a clique, or for every 30 nodes, where no seconds are given
 SLICE = 0.001  # seconds between two looks at the clock
 OFFER = 0.02  # seconds between two labelings that are offered
 TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
+PROBES = 200  # random relabels that the mean is taken over
 
 
 class Kinds(NamedTuple):
@@ -97,6 +97,21 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
                 break
     labels[:] = trial.best
     run.info["random_moves"] = {"made": int(work.cursor[MADE]), "kept": int(work.cursor[KEPT])}
+
+
+@leaf
+def mean_change(a: Arrays, s: State, generator: Generator, count: int) -> float:
+    """The mean size of the finite changes of `count` random relabels; 1 where there are none."""
+    total, finite = 0.0, 0
+    for _ in range(count):
+        i = below(generator, len(s.labels))
+        label = below(generator, a.cardinalities[i])
+        if label != s.labels[i]:
+            change = relabel_change(a, s, i, label)
+            if np.isfinite(change) and change != 0.0:
+                total += abs(change)
+                finite += 1
+    return total / finite if finite else 1.0
 
 
 @leaf

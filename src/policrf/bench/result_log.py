@@ -1,0 +1,66 @@
+"""Results of a benchmark as they come: one JSON line each, and a run that was killed goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from policrf.crf.io.files import atomic_write
+from policrf.crf.io.json_text import read_json, write_json
+from policrf.errors import InvalidFile
+
+Result = dict[str, Any]
+Key = Callable[[Result], tuple[Any, ...]]
+
+
+class ResultLog:
+    """`results.jsonl` in a folder, with `grid.json` beside it.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    settings
+        What changes a measurement. Rows and sizes may grow between runs; this may not.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "results.jsonl"
+        stamp = folder / "grid.json"
+        if stamp.exists() and read_json(stamp) != settings:
+            raise InvalidFile(
+                f"{stamp}: other {', '.join(settings)} than now; give another --out, or delete the "
+                "folder"
+            )
+        write_json(stamp, settings)
+        self.results = self._read()
+
+    def _read(self) -> list[Result]:
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text().splitlines(keepends=True)
+        # A kill may leave half a line at the end.
+        whole = [line for line in lines if line.endswith("\n")]
+        with atomic_write(self.path) as file:
+            file.write("".join(whole).encode())
+        return [json.loads(line) for line in whole]
+
+    def missing(self, tasks: Iterable[Result], key: Key) -> list[Result]:
+        """The tasks that have no result yet."""
+        done = {key(result) for result in self.results}
+        return [task for task in tasks if key(task) not in done]
+
+    def append(self, result: Result) -> None:
+        """Keep a result, on disk first."""
+        try:
+            with self.path.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+        except OSError as error:
+            raise InvalidFile(
+                f"{self.path}: cannot be written ({error.strerror or error}); what is finished is "
+                "kept, and the same command goes on from there"
+            ) from None
+        self.results.append(result)

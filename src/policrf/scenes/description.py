@@ -42,10 +42,8 @@ class Description:
 
         Parameters
         ----------
-        points
-            `[n, 2]`.
-        side
-            Of the areas.
+        points, side
+            Centres of the areas `[n, 2]`, and the length of a side.
         rng
             Draws the noise from area to area.
         stray

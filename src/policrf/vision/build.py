@@ -30,10 +30,8 @@ def to_instance(
 
     Parameters
     ----------
-    record
-        The image's raw quantities.
-    energy
-        The weights.
+    record, energy
+        The image's raw quantities, and the weights that meet them here.
     potentials
         Which terms the energy has, joined by +.
     features

@@ -97,16 +97,12 @@ class Pipeline:
 
         Parameters
         ----------
-        image
-            `[H, W, 3]`.
+        image, truth
+            `[H, W, 3]`, and the label of every pixel `[H, W]`, −1 = void.
+        scores, detections
+            `[h, w, C]` over the whole image; boxes in its pixels.
         name
             What the record is called.
-        scores
-            `[h, w, C]` over the whole image.
-        detections
-            Boxes in pixels of the image.
-        truth
-            `[H, W]`, −1 = void.
         """
         if truth is not None and truth.shape != image.shape[:2]:
             raise InvalidFile(

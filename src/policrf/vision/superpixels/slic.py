@@ -28,10 +28,8 @@ def superpixels(
 
     Parameters
     ----------
-    image
-        `[H, W, 3]`.
-    count
-        How many to ask for.
+    image, count
+        `[H, W, 3]`, and how many superpixels to ask for.
     compactness
         Weight of closeness against colour.
     smoothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import subprocess
 import sys
@@ -35,6 +36,9 @@ def test_every_name_is_documented(name):
     if inspect.isfunction(value):
         parameters = inspect.signature(value).parameters
         assert len(parameters) < 2 or "Parameters\n----------" in text, f"{name}: no Parameters"
+    if dataclasses.is_dataclass(value):
+        lines = text.splitlines()
+        assert all(field.name in lines for field in dataclasses.fields(value)), f"{name}: fields"
 
 
 def test_importing_loads_and_changes_nothing():

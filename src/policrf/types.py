@@ -32,27 +32,42 @@ Callback = Callable[[Progress], bool | None]
 
 @dataclass(frozen=True)
 class Solution:
-    """What every solver returns."""
+    """What every solver returns.
+
+    Parameters
+    ----------
+    labels
+        The best labeling found, `[N]`.
+    energy
+        Its energy, recomputed by the model; +inf if no allowed labeling was found.
+    solver
+        What solved it, as it was asked for.
+    seconds
+        Wall-clock time of the solver, compilation included if it had to happen.
+    lower_bound
+        No labeling has an energy below this; −inf where the solver gives no bound.
+    optimal
+        Proven to be a minimum: by the solver, or because the bound meets the energy.
+    trace
+        Each improvement of energy or bound: (seconds, energy, lower bound).
+    order
+        The nodes in the order they were labeled, for solvers that label one after the other.
+    calls
+        How often functions of `Custom` groups were called; 0 without such groups.
+    info
+        What else a solver has to tell: iterations, converged, per-step scores, …
+    """
 
     labels: NDArray[np.int64]
-    """The best labeling found, `[N]`."""
     energy: float
-    """Its energy, recomputed by the model; +inf if no allowed labeling was found."""
     solver: str
     seconds: float
-    """Wall-clock time of the solver, compilation included if it had to happen."""
     lower_bound: float = float("-inf")
-    """No labeling has an energy below this; −inf where the solver gives no bound."""
     optimal: bool = False
-    """Proven to be a minimum: by the solver, or because the bound meets the energy."""
     trace: tuple[Progress, ...] = ()
-    """Each improvement of energy or bound: (seconds, energy, lower bound)."""
     order: NDArray[np.int64] | None = None
-    """The nodes in the order they were labeled, for solvers that label one after the other."""
     calls: int = 0
-    """How often functions of `Custom` groups were called; 0 without such groups."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What else a solver has to tell: iterations, converged, per-step scores, …"""
 
     @property
     def gap(self) -> float:

@@ -1,5 +1,7 @@
 """The README's code: its Python runs in order, its commands are understood, and run if they can.
 
+The commands of the pages in `PAGES` are held to their options too.
+
 The commands of `QUICK` run: they need no file but a model, `model.uai` or `model.npz`, which the
 tests provide. The others, which need data or minutes, are only parsed: an option that was renamed
 or removed fails here.
@@ -18,6 +20,8 @@ from policrf.cli import COMMANDS, main
 from policrf.testing import random_crf
 
 README = Path(__file__).resolve().parents[2] / "README.md"
+# Their ellipses stand for the options of the line above.
+PAGES = [README.parent / "docs" / name for name in ("learning.md", "tree_search.md")]
 QUICK = ("solve", "policies", "doctor")
 
 
@@ -28,21 +32,22 @@ class Block:
     text: str
 
 
-def blocks(*languages: str) -> list[Block]:
-    text = README.read_text()
+def blocks(*languages: str, page: Path = README) -> list[Block]:
+    text = page.read_text()
     found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     every = [Block(m[1], text[: m.start(2)].count("\n") + 1, m[2]) for m in found]
     return [block for block in every if block.language in languages]
 
 
-def commands() -> list[list[str]]:
+def commands(page: Path = README) -> list[list[str]]:
     """Every `policrf …` of the shell blocks, as arguments; continued lines are joined."""
     lines = [
         line
-        for block in blocks("sh", "bash", "shell", "console")
+        for block in blocks("sh", "bash", "shell", "console", page=page)
         for line in block.text.replace("\\\n", " ").splitlines()
     ]
-    split = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
+    plain = [line.removeprefix("$ ").replace(" ... ", " ") for line in lines]
+    split = [shlex.split(line, comments=True) for line in plain]
     return [arguments[1:] for arguments in split if arguments[:1] == ["policrf"]]
 
 
@@ -58,6 +63,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_readme_has_blocks_of_both_languages():
     assert len(blocks("python")) >= 3
     assert len(commands()) >= 5
+    assert all(commands(page) for page in PAGES)
     assert {arguments[0] for arguments in commands()} <= set(COMMANDS)
 
 
@@ -68,7 +74,9 @@ def test_the_python_blocks_run_one_after_the_other(folder, capsys):
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", commands(), ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [found for page in (README, *PAGES) for found in commands(page)], ids=" ".join
+)
 def test_a_command_is_understood(arguments, folder, monkeypatch):
     """Its options exist and their values fit; what it would do is left out."""
     called = []

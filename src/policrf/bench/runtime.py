@@ -83,7 +83,7 @@ class Runtime:
     solvers: tuple[str, ...] = ROWS
     """Solvers and policies (names or files), with options as NAME:option=value,…"""
     repeats: int = 5
-    """Runs of a cell, of which the best counts; fewer once it has taken `patience` seconds."""
+    """Runs of a cell, of which the best counts; fewer once it has taken --patience seconds."""
     patience: float = 3.0
     """Seconds after which a cell is not repeated again."""
     seconds: float = 120.0
@@ -91,6 +91,7 @@ class Runtime:
     peers: bool = True
     """Also gco-wrapper on U+P, if it is installed."""
     seed: int = 0
+    """Seed of the scenes and of the solvers."""
 
 
 Result = dict[str, Any]

@@ -19,7 +19,7 @@ from policrf.solvers import DEFAULT_SOLVER
 class Config:
     """Find a labeling of least energy for one model."""
 
-    model: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")] = None
+    model: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")] = None
     """A model file: UAI (.uai), or policrf's own (.npz)."""
     solver: str = DEFAULT_SOLVER
     """A solver or policy (a name or a file), with options as NAME:option=value,…"""
@@ -96,7 +96,7 @@ def run(config: Config) -> None:
 def _list(as_json: bool) -> None:
     """Every solver with its options, and the policies."""
     from policrf.policy.checkpoint import list_policies
-    from policrf.solvers.describe import default_text, describe_all
+    from policrf.solvers.describe import default_text, describe, describe_all
 
     found, policies = describe_all(), list_policies()
     if as_json:
@@ -105,6 +105,8 @@ def _list(as_json: bool) -> None:
         return
     print("\n".join(map(str, found)))
     print(f"policies: {', '.join(policies)}, or a policy's file")
+    for name in policies[:1]:  # all take the same options
+        print("\n".join(str(describe(name)).splitlines()[1:]))
 
 
 def _print(report: dict[str, Any]) -> None:

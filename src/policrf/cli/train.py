@@ -50,7 +50,7 @@ class Data:
 class Training(Generic[Options]):
     """Data, results and time of every way to learn."""
 
-    folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = ""
+    folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FOLDER]")] = ""
     """Training data: a folder of prepared images, or of .npz and .uai models; or give --data."""
     data: str = ""
     """The same, or scenes as synthetic:A:250 (regime, nodes; synthetic:A+B:50+250 mixes)."""

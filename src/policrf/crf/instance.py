@@ -21,26 +21,41 @@ class Instance:
 
     `edges` is the graph a policy's network passes messages over: usually the superpixels'
     adjacency, of which the pairwise term may use a part only.
+
+    Parameters
+    ----------
+    crf
+        The energy.
+    features
+        b_i, `[N, F]`.
+    edges
+        `[M, 2]`, each undirected edge once.
+    edge_weights
+        w(i, j), `[M, 2]`: for edge (i, j), column 0 is the weight of j in i's sum, column 1 that of
+        i in j's. The weights into a node sum to 1 (a softmax over its neighbours).
+    truth
+        Pixels of every label in each node, `[N, L]`; void pixels are not counted. The only form in
+        which an instance keeps its truth; `true_labels` is derived from it.
+    label_names
+        A name for each label; empty where there are none.
+    feature_names
+        A name for each column of `features`; empty where there are none.
+    source
+        Where it came from: file, recipe, seed. Values that JSON can hold.
+    positions
+        Centre (x, y) of every node, `[N, 2]`, y down: in pixels for images, in the unit square for
+        scenes. Pictures use it, solvers do not.
     """
 
     crf: CRF
     features: Float32Array
-    """b_i, `[N, F]`."""
     edges: IntArray
-    """`[M, 2]`, each undirected edge once."""
     edge_weights: Float32Array
-    """w(i, j), `[M, 2]`: for edge (i, j), column 0 is the weight of j in i's sum, column 1 that of
-    i in j's. The weights into a node sum to 1 (a softmax over its neighbours)."""
     truth: IntArray | None = None
-    """Pixels of every label in each node, `[N, L]`; void pixels are not counted. The only form in
-    which an instance keeps its truth; `true_labels` is derived from it."""
     label_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
-    """Where it came from: file, recipe, seed. Values that JSON can hold."""
     positions: Float32Array | None = None
-    """Centre (x, y) of every node, `[N, 2]`, y down: in pixels for images, in the unit square for
-    scenes. Pictures use it, solvers do not."""
 
     def __post_init__(self) -> None:
         self._keep("features", np.float32)

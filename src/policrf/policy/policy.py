@@ -33,6 +33,21 @@ LABELERS = Registry(
 class Policy:
     """Scores for every (node, label) of an instance, and a solver: `pc.solve(instance, policy)`.
 
+    Parameters
+    ----------
+    spec
+        Kind and sizes of the network, and the names of labels and features.
+    weights
+        Its tensors by name, float32.
+    name
+        What tables call it.
+    energy
+        The energy it was trained on: terms and their parameters. Values that JSON can hold.
+    features
+        How the node features were made (the recipe).
+    training
+        The configuration of the training run, and what it reached.
+
     >>> import policrf as pc
     >>> scene = pc.make_scene(50, "A")
     >>> policy = pc.Policy.untrained(n_labels=21, n_features=85)
@@ -44,11 +59,8 @@ class Policy:
     weights: Weights
     name: str = "policy"
     energy: dict[str, Any] = field(default_factory=dict)
-    """The energy it was trained on: terms and their parameters. Values that JSON can hold."""
     features: dict[str, Any] = field(default_factory=dict)
-    """How the node features were made (the recipe)."""
     training: dict[str, Any] = field(default_factory=dict)
-    """The configuration of the training run, and what it reached."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", self.spec.checked(self.weights))

@@ -26,34 +26,51 @@ _CHOICES = {"gate": get_args(Gate), "penalty": get_args(Penalty), "support": get
 
 @dataclass(frozen=True)
 class Energy:
-    """Every weight of the energy; what `policrf calibrate` chooses and `energy.yaml` holds."""
+    """Every weight of the energy; what `policrf calibrate` chooses and `energy.yaml` holds.
+
+    Parameters
+    ----------
+    gate
+        Which edges are penalised: below or above the threshold, or all by contrast.
+    alpha
+        α of the pairwise term; per pixel of border with the contrast gate.
+    beta
+        β, the threshold of the hard gates on |g_i · g_j|.
+    sigma_colour
+        σ_c of the contrast gate, in units of Lab; .inf ignores colour.
+    sigma_feature
+        σ_g of the contrast gate; .inf ignores the hypercolumns.
+    w
+        w of HOP1.
+    penalty
+        HOP2's λ_b: per_node, λ c_b |I_b|, or fixed, the same λ for every box (the paper's).
+    support
+        HOP2 for the special boxes only (the paper's), or for all boxes with a label.
+    lambda_
+        λ of HOP2.
+    C
+        C of HOP2: at least |I_b| / C nodes should have the label.
+    foreground
+        A superpixel belongs to I_b if at least this share of its pixels is foreground.
+    temperature
+        Of the softmax over neighbours' g_i · g_j that gives a policy its edge weights.
+    floor
+        Smallest probability; the unary of a node is at most −log of it.
+    """
 
     gate: Gate = "contrast"
-    """Which edges are penalised: below or above the threshold, or all by contrast."""
     alpha: float = 0.1
-    """α of the pairwise term; per pixel of border with the contrast gate."""
     beta: float = 0.9
-    """β, the threshold of the hard gates on |g_i · g_j|."""
     sigma_colour: float = 10.0
-    """σ_c of the contrast gate, in units of Lab; .inf ignores colour."""
     sigma_feature: float = math.inf
-    """σ_g of the contrast gate; .inf ignores the hypercolumns."""
     w: float = 0.3
-    """w of HOP1."""
     penalty: Penalty = "per_node"
-    """HOP2's λ_b: per_node, λ c_b |I_b|, or fixed, the same λ for every box (the paper's)."""
     support: Support = "special"
-    """HOP2 for the special boxes only (the paper's), or for all boxes with a label."""
     lambda_: float = 0.5
-    """λ of HOP2."""
     C: float = 2.0
-    """C of HOP2: at least |I_b| / C nodes should have the label."""
     foreground: float = 0.5
-    """A superpixel belongs to I_b if at least this share of its pixels is foreground."""
     temperature: float = 0.1
-    """Of the softmax over neighbours' g_i · g_j that gives a policy its edge weights."""
     floor: float = 1e-3
-    """Smallest probability; the unary of a node is at most −log of it."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -128,7 +128,7 @@ def label_greedily(
 
 def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     """Improve `labels` by local search and offer what it ends in."""
-    from policrf.solvers.moves.refine import Moves, improve
+    from policrf.solvers.refine.refine import Moves, improve
 
     moves = Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive

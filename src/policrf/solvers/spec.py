@@ -26,8 +26,9 @@ from policrf.solvers.options import check_options, read_value
 _FOLDERS = {
     "cuts": ("alpha_expansion",),
     "messages": ("belief_propagation", "tree_reweighted"),
-    "moves": ("annealing", "highest_confidence_first", "icm", "lazy_flipper", "refine", "unary"),
+    "moves": ("annealing", "highest_confidence_first", "icm", "lazy_flipper", "unary"),
     "proofs": ("brute_force", "exact"),
+    "refine": ("refine",),
     "relaxations": ("dual_decomposition", "mean_field"),
 }
 # A solver's file is named as it is; those above this folder are named by string too.

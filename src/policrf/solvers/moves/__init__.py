@@ -1,1 +1,1 @@
-"""Labelings improved or built a node or a few at a time: ICM, highest confidence first, refine."""
+"""Labelings built or improved a node or a few at a time: ICM, highest confidence first, annealing."""

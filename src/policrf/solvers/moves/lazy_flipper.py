@@ -25,7 +25,6 @@ from policrf.solvers.moves.local_search import (
     new_search,
     slice_size,
 )
-from policrf.solvers.moves.refine import Moves, improve
 from policrf.solvers.moves.subset_search import (
     Subsets,
     abandon,
@@ -35,6 +34,7 @@ from policrf.solvers.moves.subset_search import (
     new_subsets,
     update_reach,
 )
+from policrf.solvers.refine.refine import Moves, improve
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 

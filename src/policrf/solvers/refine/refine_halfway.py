@@ -16,7 +16,7 @@ from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.energy import State, assign, label_costs
 from policrf.crf.potentials import COMPLETE
 from policrf.random_numbers import Generator, below, uniform
-from policrf.solvers.moves.refine_neighbourhoods import (
+from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE,
     LENGTH,
@@ -28,7 +28,7 @@ from policrf.solvers.moves.refine_neighbourhoods import (
     collect_part,
     draw_clique,
 )
-from policrf.solvers.moves.refine_trial import Trial, try_unlabeled
+from policrf.solvers.refine.refine_trial import Trial, try_unlabeled
 from policrf.types import FloatArray, IntArray
 
 FEW = 8  # most nodes of a ball or of a part

@@ -19,9 +19,9 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
 from policrf.solvers.moves.local_search import centred, slice_size
-from policrf.solvers.moves.refine_cliques import draw_clique_move, make_clique_move
-from policrf.solvers.moves.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
-from policrf.solvers.moves.refine_neighbourhoods import (
+from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
+from policrf.solvers.refine.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
+from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE_WORK,
     HALFWAY_WORK,
@@ -36,7 +36,7 @@ from policrf.solvers.moves.refine_neighbourhoods import (
     Workspace,
     new_workspace,
 )
-from policrf.solvers.moves.refine_trial import (
+from policrf.solvers.refine.refine_trial import (
     BEST,
     Trial,
     is_idle,

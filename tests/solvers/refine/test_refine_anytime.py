@@ -9,9 +9,9 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import load_labels, new_state
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
-from policrf.solvers.moves.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
-from policrf.solvers.moves.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
-from policrf.solvers.moves.refine_trial import BEST, NOW, new_trial, take_back
+from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
+from policrf.solvers.refine.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
+from policrf.solvers.refine.refine_trial import BEST, NOW, new_trial, take_back
 from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_energy
 

@@ -28,7 +28,7 @@ from policrf.solvers.moves.local_search import (
     row,
     step_energy,
 )
-from policrf.solvers.moves.refine_trades import trade_moves
+from policrf.solvers.refine.refine_trades import trade_moves
 from policrf.types import IntArray
 
 BEGIN, SETTLE, TRADE, END = range(4)  # what `box_moves` does next with a clique

@@ -13,7 +13,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.moves.cheapest import cheapest_other
-from policrf.solvers.moves.refine_neighbourhoods import (
+from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     BALL,
     CLIQUE,
@@ -26,7 +26,7 @@ from policrf.solvers.moves.refine_neighbourhoods import (
     collect_members,
     draw_clique,
 )
-from policrf.solvers.moves.refine_trial import Trial, try_label
+from policrf.solvers.refine.refine_trial import Trial, try_label
 
 REPLACE = 0.6  # share of the moves that replace a label
 PRESENT = 0.5  # share of those that replace it by a label that the clique has already

@@ -35,12 +35,12 @@ from policrf.solvers.moves.local_search import (
     new_search,
     slice_size,
 )
-from policrf.solvers.moves.refine_anytime import search_on
-from policrf.solvers.moves.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
-from policrf.solvers.moves.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
-from policrf.solvers.moves.refine_growth import growth_moves, new_patch
-from policrf.solvers.moves.refine_pairs import pair_moves, table_pair_moves
-from policrf.solvers.moves.refine_regions import region_move
+from policrf.solvers.refine.refine_anytime import search_on
+from policrf.solvers.refine.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
+from policrf.solvers.refine.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
+from policrf.solvers.refine.refine_growth import growth_moves, new_patch
+from policrf.solvers.refine.refine_pairs import pair_moves, table_pair_moves
+from policrf.solvers.refine.refine_regions import region_move
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray, Solution

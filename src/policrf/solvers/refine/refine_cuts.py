@@ -44,8 +44,8 @@ from policrf.solvers.moves.local_search import (
     price,
     row,
 )
-from policrf.solvers.moves.refine_boxes import take_label
-from policrf.solvers.moves.refine_trades import trade_moves
+from policrf.solvers.refine.refine_boxes import take_label
+from policrf.solvers.refine.refine_trades import trade_moves
 from policrf.types import BoolArray, FloatArray, IntArray
 
 

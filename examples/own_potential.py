@@ -1,4 +1,4 @@
-"""A potential of your own: at most `k` different labels in a region, beside Potts and unaries.
+"""A potential of your own, asked half-way: at most `k` labels in a region, beside other terms.
 
 Run: python examples/own_potential.py
 """
@@ -26,15 +26,20 @@ def main() -> None:
     across = np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], axis=1)
     down = np.stack([index[:-1].ravel(), index[1:].ravel()], axis=1)
     quarters = [index[y : y + 6, x : x + 6].ravel() for y in (0, 6) for x in (0, 6)]
-    regions = pc.Custom(quarters, label_cost, [[8.0, 2.0]] * 4)
+    parameters = [[8.0, 2.0]] * 4
+    regions = pc.Custom(quarters, label_cost, parameters, partial="subset")
     check_potential(regions, n_nodes=side * side, n_labels=n_labels, trials=3)
 
     unary = rng.random((side * side, n_labels)) * 2
-    crf = pc.CRF(unary, pc.Potts(np.concatenate([across, down]), 0.3), regions)
-    for solver in ("icm", "highest_confidence_first", "lazy_flipper", "refine"):
-        options = {"start": "icm"} if solver == "refine" else {}
-        solution = pc.solve(crf, solver, seconds=5, **options)
-        print(f"{solver:26} energy {solution.energy:8.3f}   {crf.terms(solution.labels)}")
+    edges = pc.Potts(np.concatenate([across, down]), 0.3)
+    for asked, group in (
+        ("when complete", pc.Custom(quarters, label_cost, parameters)),
+        ("half-way", regions),
+    ):
+        crf = pc.CRF(unary, edges, group)
+        for solver in ("icm", "highest_confidence_first", "untrained", "annealing", "refine"):
+            solution = pc.solve(crf, solver)
+            print(f"{asked:14} {solver:26} energy {solution.energy:8.3f}  {solution.calls:8} calls")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Labelings built or improved a node or a few at a time: ICM, highest confidence first, annealing."""
+"""Labelings built or improved a few nodes at a time: ICM, highest confidence first, annealing."""

@@ -98,7 +98,7 @@ def refine(
     """
     labels = run.start_labels()
     custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
-    random_moves = (cliques or halfway) and (custom or run.seconds is not None)
+    random_moves = (cliques or halfway) and (custom or run.remaining() < np.inf)
     share = SHARE if custom and random_moves else 1.0
     if run.initial is None and not run.expired():
         first = _start(run, start, share)

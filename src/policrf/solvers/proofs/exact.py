@@ -144,5 +144,7 @@ def first_labels(run: Run, crf: CRF) -> IntArray:
     if run.initial is not None:
         allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
         labels.append(np.where(allowed, run.initial, labels[0]))
-    labels.append(solve(crf, "refine", seconds=run.remaining(), seed=run.seed).labels)
+    converge = {"cliques": False, "halfway": False}  # random moves would take all the time there is
+    found = solve(crf, "refine", seconds=run.remaining(), seed=run.seed, **converge)
+    labels.append(found.labels)
     return min(labels, key=crf.energy)

@@ -144,5 +144,9 @@ def first_labels(run: Run, crf: CRF) -> IntArray:
     if run.initial is not None:
         allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
         labels.append(np.where(allowed, run.initial, labels[0]))
-    labels.append(solve(crf, "refine", seconds=run.remaining(), seed=run.seed).labels)
+    # Random moves would take all the time there is.
+    found = solve(
+        crf, "refine", seconds=run.remaining(), seed=run.seed, cliques=False, halfway=False
+    )
+    labels.append(found.labels)
     return min(labels, key=crf.energy)

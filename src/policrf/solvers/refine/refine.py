@@ -3,7 +3,8 @@
 Single relabels; whole boxes (`refine_boxes`); minimum cuts (`refine_cuts`); regions of one label
 (`refine_regions`); pairs along edges (`refine_pairs`); areas that a label grows over
 (`refine_growth`). Each accepted move lowers the exact energy. Nodes are looked at again only when
-something near them changed, so the time is that of one pass plus what the changes cause.
+something near them changed, so the time is that of one pass plus what the changes cause. Random
+moves on cliques and half-way repairs (`refine_anytime`) go on from there while there is time.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def refine(
     """
     labels = run.start_labels()
     custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
-    random_moves = (cliques or halfway) and (custom or run.seconds is not None)
+    random_moves = (cliques or halfway) and (custom or run.remaining() < np.inf)
     share = SHARE if custom and random_moves else 1.0
     if run.initial is None and not run.expired():
         first = _start(run, start, share)

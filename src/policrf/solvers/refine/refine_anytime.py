@@ -78,7 +78,7 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
     kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
     trial, work = new_trial(arrays, state), new_workspace(arrays)
     last = MOVES * max(len(arrays.clique_kind), len(labels) // 30, 10)
-    if run.seconds is not None:
+    if run.remaining() < np.inf:
         last = np.iinfo(np.int64).max
     offered, offered_at, limit = 0.0, run.elapsed(), slice_size(arrays) // 10
     forbidden = int(trial.forbidden[BEST])

@@ -58,7 +58,7 @@ COUNTER = itertools.count()
 )
 def test_a_solver_that_misbehaves_is_found(solver, says):
     with pytest.raises(AssertionError, match=says):
-        check_solver(solver, patience=0.01 if solver is returns_late else 3.0)
+        check_solver(solver, seconds=60.0, patience=0.01 if solver is returns_late else 3.0)
 
 
 def test_the_outcome_tells_what_was_refused():

@@ -9,7 +9,7 @@ import numpy as np
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import custom_energy
+from policrf.crf.custom_energy import custom_energy
 from policrf.crf.potentials import CUSTOM, TABLE
 from policrf.errors import CustomPotentialFailed, TooLarge, UnsupportedPotential
 from policrf.solvers.option_checks import require_whole_numbers

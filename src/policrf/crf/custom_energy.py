@@ -1,0 +1,202 @@
+"""What CUSTOM cliques say: of all their members, of some, and what a label would change in it.
+
+The function is behind a C pointer (`custom_call`). A clique that is asked half-way is called on its
+labeled members (SUBSET), or on all, −1 where there is no label (MARKED). A function of counts is
+called on the counts that the state keeps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policrf.compiled import inner, kernel, leaf
+from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
+from policrf.crf.custom_call import call_custom
+from policrf.crf.potentials import COMPLETE, CUSTOM, SUBSET
+from policrf.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from policrf.crf.energy import State
+
+
+@kernel
+def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
+    """f_c of a CUSTOM clique from the labels of all nodes."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    return custom_energy(a, c, members)
+
+
+@kernel
+def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
+    """f_c of a CUSTOM clique from its members' labels, of all or some of them."""
+    if a.custom[c, COUNTS] < 0:
+        return call_clique(a, c, members)
+    counts = np.zeros(a.unary.shape[1], np.int64)
+    for label in members:
+        counts[label] += 1
+    return call_clique(a, c, counts)
+
+
+@inner
+def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
+    """Call the function of a CUSTOM clique on labels, or on counts if it is a function of those."""
+    first, count = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    a.calls[0] += 1
+    return call_custom(  # type: ignore[call-arg]
+        a.custom[c, ADDRESS], numbers, len(numbers), a.data[first:], count, a.custom[c, NUMBER]
+    )
+
+
+@kernel
+def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
+    """What a CUSTOM clique says of its labeled members; 0 where none is, or it is not asked yet.
+
+    From the labels alone.
+    """
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    return part_energy(a, c, members, np.empty(stop - start, np.int64))
+
+
+@kernel
+def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> float:
+    """The same from the members' labels, −1 where there is none; `scratch` is as long."""
+    count = 0
+    for m in range(len(members)):
+        if members[m] >= 0:
+            scratch[count] = members[m]
+            count += 1
+    if count == len(members):
+        return custom_energy(a, c, members)
+    if count == 0 or a.custom[c, PARTIAL] == COMPLETE:
+        return 0.0
+    if a.custom[c, PARTIAL] == SUBSET:
+        return custom_energy(a, c, scratch[:count])
+    first, size = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    address, number = a.custom[c, MARKED_ADDRESS], a.custom[c, NUMBER]
+    a.calls[0] += 1
+    return call_custom(  # type: ignore[call-arg]
+        address, members, len(members), a.data[first:], size, number
+    )
+
+
+@inner
+def counted_value(a: Arrays, s: State, c: int) -> float:
+    """The same of a function of counts, from the counts as they stand."""
+    if s.labeled[c] == 0:
+        return 0.0
+    first = a.custom[c, COUNTS]
+    return call_clique(a, c, s.counts[first : first + a.unary.shape[1]])
+
+
+@inner
+def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
+    """Ask clique c about the labels as they stand: change of the finite sum, of infinite terms."""
+    old = s.value[c]
+    if a.custom[c, COUNTS] >= 0:
+        new = counted_value(a, s, c)
+    else:
+        new = partial_value(a, c, s.labels)
+    s.value[c] = new
+    was_inf, is_inf = np.isinf(old), np.isinf(new)
+    change = (0.0 if is_inf else new) - (0.0 if was_inf else old)
+    return change, int(is_inf) - int(was_inf)
+
+
+@kernel
+def add_custom_costs(
+    a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
+) -> None:
+    """Add the custom function's value for every label of node i, the others fixed."""
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members = np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = labels[a.clique_nodes[m]]
+    for label in range(a.cardinalities[i]):
+        members[entry - start] = label
+        out[label] += custom_energy(a, c, members)
+
+
+@inner
+def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> None:
+    """Add what each label of node i changes in a clique that is a function of its counts."""
+    own, first = s.labels[i], a.custom[c, COUNTS]
+    counts = s.counts[first : first + a.unary.shape[1]]
+    if own < 0:
+        # The same for all unlabeled members: asked once for all of them.
+        if np.isnan(s.added[first]):
+            base = 0.0 if np.isinf(s.value[c]) else s.value[c]
+            for label in range(len(counts)):
+                counts[label] += 1
+                s.added[first + label] = call_clique(a, c, counts) - base
+                counts[label] -= 1
+        for label in range(a.cardinalities[i]):
+            out[label] += s.added[first + label]
+        return
+    counts[own] -= 1
+    for label in range(a.cardinalities[i]):
+        if label == own:
+            out[label] += s.value[c]
+        else:
+            counts[label] += 1
+            out[label] += call_clique(a, c, counts)
+            counts[label] -= 1
+    counts[own] += 1
+
+
+@kernel
+def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
+    """Add what each label of node i changes in a CUSTOM clique."""
+    if a.custom[c, COUNTS] >= 0:
+        add_counted_costs(a, s, i, c, out)
+        return
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+    for m in range(start, stop):
+        members[m - start] = s.labels[a.clique_nodes[m]]
+    own = members[entry - start]
+    base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
+    for label in range(a.cardinalities[i]):
+        if label == own:
+            out[label] += s.value[c]
+        else:
+            members[entry - start] = label
+            out[label] += part_energy(a, c, members, scratch) - base
+
+
+@leaf
+def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
+    """Ask the CUSTOM cliques of node i, after its label has changed from `old` (−1 = none).
+
+    Returns the change of the finite sum, and of the number of infinite terms.
+    """
+    total, forbidden = 0.0, 0
+    for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+        c = a.node_clique[k]
+        if a.clique_kind[c] == CUSTOM:
+            first = a.custom[c, COUNTS]
+            if first >= 0 and old >= 0:
+                s.counts[first + old] -= 1
+            if first >= 0 and s.labels[i] >= 0:
+                s.counts[first + s.labels[i]] += 1
+            if first >= 0:
+                s.added[first] = np.nan
+            change, infinite = set_value(a, s, c)
+            total += change
+            forbidden += infinite
+    return total, forbidden
+
+
+@leaf
+def count_custom(a: Arrays, s: State, i: int, old: int) -> None:
+    """Count what `ask_custom` finds in the energy."""
+    change, infinite = ask_custom(a, s, i, old)
+    s.total[0] += change
+    s.forbidden[0] += infinite

@@ -22,8 +22,15 @@ if TYPE_CHECKING:
     from policrf.crf.model import CRF as CRF
     from policrf.crf.potentials import BoxAgreement as BoxAgreement
     from policrf.crf.potentials import BoxSupport as BoxSupport
+    from policrf.crf.potentials import Connectivity as Connectivity
+    from policrf.crf.potentials import CoOccurrence as CoOccurrence
+    from policrf.crf.potentials import CountFunction as CountFunction
     from policrf.crf.potentials import Custom as Custom
+    from policrf.crf.potentials import LabelCost as LabelCost
+    from policrf.crf.potentials import LabelOrder as LabelOrder
+    from policrf.crf.potentials import Pairwise as Pairwise
     from policrf.crf.potentials import Potts as Potts
+    from policrf.crf.potentials import RobustPotts as RobustPotts
     from policrf.crf.potentials import Tables as Tables
     from policrf.datasets.prepare import prepare as prepare
     from policrf.datasets.sources import load_instances as load_instances
@@ -54,6 +61,13 @@ _PUBLIC = {
     "Potts": "policrf.crf.potentials",
     "Segmenter": "policrf.vision.segment",
     "Solution": "policrf.types",
+    "CoOccurrence": "policrf.crf.potentials",
+    "Connectivity": "policrf.crf.potentials",
+    "CountFunction": "policrf.crf.potentials",
+    "LabelCost": "policrf.crf.potentials",
+    "LabelOrder": "policrf.crf.potentials",
+    "Pairwise": "policrf.crf.potentials",
+    "RobustPotts": "policrf.crf.potentials",
     "Tables": "policrf.crf.potentials",
     "calibrate": "policrf.vision.calibration.calibrate",
     "describe": "policrf.solvers.describe",

@@ -56,7 +56,10 @@ def test_partial_energies_sum_to_the_energy_along_any_order(data, crf):
 @settings(max_examples=150, deadline=None)
 @given(st.data(), crfs())
 def test_label_costs_equal_energy_differences(data, crf):
-    """On partial labelings: with the node unlabeled, and with any label on it, the same costs."""
+    """On partial labelings: with the node unlabeled, and with any label on it, the same costs.
+
+    They are the same up to a constant, which cliques asked half-way leave open.
+    """
     labels = list(data.draw(labelings(crf, partial=True)))
     node = data.draw(st.integers(0, crf.n_nodes - 1))
     labels[node] = -1
@@ -67,9 +70,10 @@ def test_label_costs_equal_energy_differences(data, crf):
             assert costs[label] == np.inf
             continue
         labels[node] = label
-        np.testing.assert_allclose(
-            crf.label_costs(labels, node), costs, rtol=1e-9, atol=1e-9 * size_of(crf)
-        )
+        found = crf.label_costs(labels, node)
+        if np.isfinite(costs[label]):
+            found, wanted = found - found[label], costs - costs[label]
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * size_of(crf))
         if np.isfinite(without):
             assert close(crf.partial_energy(labels) - without, costs[label], size_of(crf))
 

@@ -3,12 +3,19 @@
 All higher-order terms share one layout, whatever their kind: clique c holds the nodes
 `clique_nodes[clique_ptr[c]:clique_ptr[c + 1]]`, and its kind says how the other columns are read.
 
-| kind    | clique_label | clique_weight | clique_count | clique_data[data_ptr[c]:data_ptr[c+1]] |
-|---------|--------------|---------------|--------------|----------------------------------------|
-| AGREE   | l_b          | w_b           |              |                                        |
-| SUPPORT | l            | λ_b           | quota        |                                        |
-| TABLE   | −1           |               |              | the table, row-major                   |
-| CUSTOM  | −1           |               |              | the clique's own parameters            |
+| kind      | clique_label | clique_weight | clique_count | data[data_start[c]:][:data_size[c]]  |
+|-----------|--------------|---------------|--------------|--------------------------------------|
+| AGREE     | l_b          | w_b           |              |                                      |
+| SUPPORT   | l            | λ_b           | quota        |                                      |
+| TABLE     | −1           | its factor    |              | the table, row-major                 |
+| CUSTOM    | −1           |               |              | the clique's own parameters          |
+| COUNTED   | −1           |               | K            | g_l(n), `[L, K]`                     |
+| TOGETHER  | −1           |               |              | prices of pairs of labels, `[L, L]`  |
+| DOMINANT  | −1           | γ             |              | Q, then γ_l `[L]`                    |
+| CONNECTED | −1           | price         |              | which labels `[L]`, CSR of its graph |
+| ORDERED   | −1           | cap           |              | prices of pairs of labels, `[L, L]`  |
+
+Cliques may share their data. The kinds from CUSTOM on keep a value in the state (`crf.energy`).
 """
 
 from __future__ import annotations
@@ -19,15 +26,16 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.crf.checks import frozen
-from policrf.crf.potentials import CliquePotential, Potential, Potts
+from policrf.crf.potentials import TERM_NAMES, CliquePotential, Potential, Potts
 from policrf.types import FloatArray, IntArray
 
 # Columns of Arrays.custom. One array, since compiled calls pass every array by value.
-ADDRESS = 0  # C function pointer
+ADDRESS = 0  # C function pointer (CUSTOM)
 PARTIAL = 1  # how it is asked about a part: COMPLETE, SUBSET or MARKED
-MARKED_ADDRESS = 2  # C function pointer for a part (MARKED only)
+MARKED_ADDRESS = 2  # C function pointer for a part (CUSTOM, MARKED)
 COUNTS = 3  # where its L label counts begin in `State.counts`; −1: it is no function of them
 NUMBER = 4  # the clique's number in its own group, for messages
+TERM = 5  # the term of the energy that it belongs to, in `TERM_NAMES`
 
 
 class Arrays(NamedTuple):
@@ -48,8 +56,9 @@ class Arrays(NamedTuple):
     clique_label: IntArray  # [C]
     clique_weight: FloatArray  # [C]
     clique_count: IntArray  # [C]
-    custom: IntArray  # [C, 5] of CUSTOM cliques, by ADDRESS, PARTIAL, … as above
-    data_ptr: IntArray  # [C + 1]
+    custom: IntArray  # [C, 6] by ADDRESS, PARTIAL, … as above
+    data_start: IntArray  # [C]
+    data_size: IntArray  # [C]
     data: FloatArray
     node_ptr: IntArray  # [N + 1]; the cliques of node i are entries node_ptr[i]:node_ptr[i + 1] of
     node_clique: IntArray  # [M]  the clique
@@ -67,7 +76,9 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
     other_end = edges[:, ::-1].T.reshape(-1)
     n_edges = max(len(edges), 1)
 
-    column = _joined([_columns(p) for p in potentials if isinstance(p, CliquePotential)])
+    n_labels = unary.shape[1]
+    cliques = [p for p in potentials if isinstance(p, CliquePotential)]
+    column = _joined([_columns(p, n_labels) for p in cliques])
     clique_ptr = _pointers(column.sizes)
     node_ptr, node_entry = _group_by(column.nodes, n_nodes)
     clique_of = np.repeat(np.arange(len(column.sizes)), column.sizes)
@@ -87,8 +98,9 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         clique_label=column.labels,
         clique_weight=column.weights,
         clique_count=column.counts,
-        custom=_custom(column, unary.shape[1]),
-        data_ptr=_pointers(column.data_sizes),
+        custom=_custom(column, n_labels),
+        data_start=column.data_starts,
+        data_size=column.data_sizes,
         data=column.data,
         node_ptr=node_ptr,
         node_clique=clique_of[node_entry],
@@ -99,6 +111,14 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         if name != "calls":
             frozen(array)
     return arrays
+
+
+def clique_table(arrays: Arrays, c: int) -> FloatArray:
+    """The table of a TABLE clique, times its factor, one axis a member."""
+    members = arrays.clique_nodes[arrays.clique_ptr[c] : arrays.clique_ptr[c + 1]]
+    flat = arrays.data[arrays.data_start[c] :][: arrays.data_size[c]]
+    table: FloatArray = arrays.clique_weight[c] * flat
+    return table.reshape(tuple(arrays.cardinalities[members].tolist()))
 
 
 class _Columns(NamedTuple):
@@ -114,19 +134,27 @@ class _Columns(NamedTuple):
     marked: IntArray
     counted: IntArray
     numbers: IntArray
+    terms: IntArray
+    data_starts: IntArray  # in the data of the clique's own group
     data_sizes: IntArray
     data: FloatArray
 
 
 def _joined(parts: list[_Columns]) -> _Columns:
     """The columns of all groups one after the other; typed and empty where there is no group."""
-    empty = _defaults(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
-    return _Columns._make(np.concatenate(column) for column in zip(empty, *parts, strict=True))
+    first, placed = 0, [_defaults(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)]
+    for part in parts:
+        placed.append(part._replace(data_starts=part.data_starts + first))
+        first += len(part.data)
+    return _Columns._make(np.concatenate(column) for column in zip(*placed, strict=True))
 
 
-def _columns(group: CliquePotential) -> _Columns:
+def _columns(group: CliquePotential, n_labels: int) -> _Columns:
     defaults = _defaults(group.cliques.nodes, group.cliques.sizes, group.kind)
-    return defaults._replace(**group.columns())
+    given = group.columns(n_labels)
+    terms = np.full(len(group.cliques), TERM_NAMES.index(group.term))
+    starts = _pointers(given.get("data_sizes", defaults.data_sizes))[:-1]
+    return defaults._replace(terms=terms, **{"data_starts": starts, **given})
 
 
 def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
@@ -145,17 +173,19 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
         marked=zeros,
         counted=zeros,
         numbers=np.arange(len(sizes)),
+        terms=zeros,
+        data_starts=zeros,
         data_sizes=zeros,
         data=np.zeros(0),
     )
 
 
 def _custom(column: _Columns, n_labels: int) -> IntArray:
-    """The columns of CUSTOM cliques, with room for L counts where one is a function of them."""
+    """The columns of `Arrays.custom`; a function of counts has room for L of them in the state."""
     counted = column.counted > 0
     starts = (np.cumsum(counted) - counted) * n_labels
     at = np.where(counted, starts, -1)
-    parts = (column.addresses, column.partial, column.marked, at, column.numbers)
+    parts = (column.addresses, column.partial, column.marked, at, column.numbers, column.terms)
     return np.ascontiguousarray(np.stack(parts, axis=1))
 
 

@@ -84,3 +84,32 @@ def require_labels_in_range(group: str, labels: IntArray, n_labels: int) -> None
         raise InvalidPotential(
             f"{group}: labels[{bad[0]}] is {labels[bad[0]]}, outside 0 … {n_labels - 1}"
         )
+
+
+def as_energies(group: str, field: str, values: ArrayLike) -> FloatArray:
+    """Numbers that may be +inf, which forbids; NaN and −inf are refused."""
+    array = as_floats(group, field, values)
+    bad = np.argwhere(np.isnan(array) | np.isneginf(array))
+    if len(bad):
+        at = tuple(bad[0].tolist())
+        raise InvalidPotential(
+            f"{group}: {field}{list(at) if at else ''} is {array[at]}; energies are finite, or "
+            "+inf where something is forbidden"
+        )
+    return array
+
+
+def square_prices(group: str, prices: ArrayLike, field: str = "prices") -> FloatArray:
+    """A table of energies for pairs of labels, `[L, L]`."""
+    array = as_energies(group, field, prices)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise InvalidPotential(f"{group}: {field} must have shape [L, L], not {array.shape}")
+    return array
+
+
+def require_label_axis(group: str, field: str, found: int, n_labels: int) -> None:
+    """Refuse a field whose label axis is not as long as the CRF has labels."""
+    if found != n_labels:
+        raise InvalidPotential(
+            f"{group}: {field} is for {found} labels, but the CRF has {n_labels}"
+        )

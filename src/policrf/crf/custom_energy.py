@@ -1,8 +1,9 @@
-"""What CUSTOM cliques say: of all their members, of some, and what a label would change in it.
+"""Cliques that keep a value: what they say of all members, of some, and what a label changes in it.
 
-The function is behind a C pointer (`custom_call`). A clique that is asked half-way is called on its
-labeled members (SUBSET), or on all, −1 where there is no label (MARKED). A function of counts is
-called on the counts that the state keeps.
+These are the CUSTOM ones, whose function is behind a C pointer (`custom_call`), and the built-in
+groups of `group_energy`. One that is asked half-way is asked about its labeled members (SUBSET), or
+about all, −1 where there is no label (MARKED). A function of counts is asked about the counts that
+the state keeps.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ import numpy as np
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
 from policrf.crf.custom_call import call_custom
-from policrf.crf.potentials import COMPLETE, CUSTOM, SUBSET
+from policrf.crf.group_energy import (
+    add_order_costs,
+    connected_energy,
+    counted_changes,
+    counts_energy,
+    order_energy,
+)
+from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET
 from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
 @kernel
 def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
-    """f_c of a CUSTOM clique from the labels of all nodes."""
+    """f_c from the labels of all nodes."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -33,7 +41,9 @@ def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
 
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
-    """f_c of a CUSTOM clique from its members' labels, of all or some of them."""
+    """f_c from its members' labels, of all or some of them."""
+    if a.clique_kind[c] == CONNECTED:
+        return connected_energy(a, c, members)
     if a.custom[c, COUNTS] < 0:
         return call_clique(a, c, members)
     counts = np.zeros(a.unary.shape[1], np.int64)
@@ -44,8 +54,12 @@ def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
 
 @inner
 def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
-    """Call the function of a CUSTOM clique on labels, or on counts if it is a function of those."""
-    first, count = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    """f_c of labels, or of counts if it is a function of those; not for CONNECTED cliques."""
+    if a.clique_kind[c] == ORDERED:
+        return order_energy(a, c, numbers)
+    if a.clique_kind[c] != CUSTOM:
+        return counts_energy(a, c, numbers)
+    first, count = a.data_start[c], a.data_size[c]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
         a.custom[c, ADDRESS], numbers, len(numbers), a.data[first:], count, a.custom[c, NUMBER]
@@ -54,7 +68,7 @@ def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
 
 @kernel
 def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
-    """What a CUSTOM clique says of its labeled members; 0 where none is, or it is not asked yet.
+    """What a clique says of its labeled members; 0 where none is, or it is not asked yet.
 
     From the labels alone.
     """
@@ -79,7 +93,9 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         return 0.0
     if a.custom[c, PARTIAL] == SUBSET:
         return custom_energy(a, c, scratch[:count])
-    first, size = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    if a.clique_kind[c] == CONNECTED:
+        return connected_energy(a, c, members)
+    first, size = a.data_start[c], a.data_size[c]
     address, number = a.custom[c, MARKED_ADDRESS], a.custom[c, NUMBER]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
@@ -114,7 +130,7 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
 def add_custom_costs(
     a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
 ) -> None:
-    """Add the custom function's value for every label of node i, the others fixed."""
+    """Add f_c of a clique that keeps a value for every label of node i, the others fixed."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
@@ -132,30 +148,50 @@ def add_counted_costs(a: Arrays, s: State, i: int, c: int, out: FloatArray) -> N
     if own < 0:
         # The same for all unlabeled members: asked once for all of them.
         if np.isnan(s.added[first]):
-            base = 0.0 if np.isinf(s.value[c]) else s.value[c]
-            for label in range(len(counts)):
-                counts[label] += 1
-                s.added[first + label] = call_clique(a, c, counts) - base
-                counts[label] -= 1
+            fill_added(a, s, c)
         for label in range(a.cardinalities[i]):
             out[label] += s.added[first + label]
         return
     counts[own] -= 1
-    for label in range(a.cardinalities[i]):
-        if label == own:
-            out[label] += s.value[c]
-        else:
+    if a.clique_kind[c] == COUNTED:
+        # What one more member adds is not known while this one has a label: room for the answers.
+        answers = s.added[first : first + len(counts)]
+        counted_changes(a, c, counts, 0.0, answers)
+        for label in range(a.cardinalities[i]):
+            out[label] += answers[label]
+        s.added[first] = np.nan
+    else:
+        for label in range(a.cardinalities[i]):
             counts[label] += 1
-            out[label] += call_clique(a, c, counts)
+            out[label] += s.value[c] if label == own else call_clique(a, c, counts)
             counts[label] -= 1
     counts[own] += 1
 
 
+@inner
+def fill_added(a: Arrays, s: State, c: int) -> None:
+    """What one more member of each label adds to a function of counts, into `s.added`."""
+    first, n_labels = a.custom[c, COUNTS], a.unary.shape[1]
+    counts, added = s.counts[first : first + n_labels], s.added[first : first + n_labels]
+    base = 0.0 if np.isinf(s.value[c]) else s.value[c]
+    if a.clique_kind[c] == COUNTED:
+        counted_changes(a, c, counts, base, added)
+        return
+    for label in range(n_labels):
+        counts[label] += 1
+        added[label] = call_clique(a, c, counts) - base
+        counts[label] -= 1
+
+
 @kernel
 def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
-    """Add what each label of node i changes in a CUSTOM clique."""
+    """Add what each label of node i changes in a clique that keeps a value."""
     if a.custom[c, COUNTS] >= 0:
         add_counted_costs(a, s, i, c, out)
+        return
+    if a.clique_kind[c] == ORDERED:
+        finite = s.labels[i] < 0 and not np.isinf(s.value[c])
+        add_order_costs(a, s.labels, c, entry, s.value[c] if finite else 0.0, out)
         return
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
@@ -173,14 +209,14 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
 
 @leaf
 def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
-    """Ask the CUSTOM cliques of node i, after its label has changed from `old` (−1 = none).
+    """Ask the cliques of node i that keep a value, after its label changed from `old` (−1 = none).
 
     Returns the change of the finite sum, and of the number of infinite terms.
     """
     total, forbidden = 0.0, 0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if a.clique_kind[c] == CUSTOM:
+        if a.clique_kind[c] >= CUSTOM:
             first = a.custom[c, COUNTS]
             if first >= 0 and old >= 0:
                 s.counts[first + old] -= 1

@@ -2,7 +2,7 @@
 
 E(y) = Σ_i f_i(y_i) + Σ_ij w_ij [y_i ≠ y_j] + Σ_c f_c(y_c), and for a partial labeling (label −1 =
 not labeled yet) the same sum over the terms whose nodes are all labeled (the paper's E_t), and
-over what custom potentials that are asked half-way say of their labeled members.
+over what potentials that are asked half-way say of their labeled members.
 
 `State` holds a labeling with the counts that make a change cheap: labeling, unlabeling or
 relabeling node i costs O(degree + its cliques), the cost of each of its labels O(degree + its
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, leaf
-from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
+from policrf.crf.arrays import COUNTS, PARTIAL, TERM, Arrays
 from policrf.crf.custom_energy import (
     add_partial_costs,
     ask_custom,
@@ -26,24 +26,19 @@ from policrf.crf.custom_energy import (
     partial_value,
     set_value,
 )
+from policrf.crf.group_energy import counted_change
 from policrf.crf.potentials import (
     AGREE,
     COMPLETE,
+    COUNTED,
     CUSTOM,
-    POTENTIALS,
     SUPPORT,
     TABLE,
-    CliquePotential,
-    Potts,
+    TERM_NAMES,
 )
 from policrf.types import FloatArray, IntArray
 
-UNARY_TERM, PAIRWISE_TERM, CLIQUE_TERMS = 0, 1, 2  # term of a clique: CLIQUE_TERMS + its kind
-# Where classes share a kind, the first of them names its term.
-_TERM_OF_KIND = {
-    group.kind: group.term for group in POTENTIALS[::-1] if issubclass(group, CliquePotential)
-}
-TERM_NAMES = ("unary", Potts.term, *(_TERM_OF_KIND[kind] for kind in sorted(_TERM_OF_KIND)))
+UNARY_TERM, PAIRWISE_TERM = TERM_NAMES.index("unary"), TERM_NAMES.index("pairwise")
 N_TERMS = len(TERM_NAMES)
 
 
@@ -55,7 +50,7 @@ class State(NamedTuple):
     matches: IntArray  # [C]; members labeled with clique_label
     counts: IntArray  # [...]; members labeled with each label, of cliques that are functions of it
     added: FloatArray  # as `counts`: what one more member of each label adds; NaN = not known
-    value: FloatArray  # [C]; what CUSTOM cliques say of their labeled members; [0] without any
+    value: FloatArray  # [C]; what cliques from CUSTOM on say of their labeled members; [0]: none
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
 
@@ -70,7 +65,7 @@ def new_state(arrays: Arrays) -> State:
         matches=np.zeros(n_cliques, np.int64),
         counts=np.zeros(n_counts, np.int64),
         added=np.full(n_counts, np.nan),
-        value=np.zeros(n_cliques if (arrays.clique_kind == CUSTOM).any() else 0),
+        value=np.zeros(n_cliques if (arrays.clique_kind >= CUSTOM).any() else 0),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )
@@ -99,10 +94,10 @@ def clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
 @inner
 def table_energy(a: Arrays, c: int, labels: IntArray) -> float:
     """f_c of a TABLE clique whose members are all labeled."""
-    at = a.data_ptr[c]
+    at = a.data_start[c]
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         at += a.clique_stride[m] * labels[a.clique_nodes[m]]
-    return float(a.data[at])
+    return float(a.clique_weight[c] * a.data[at])
 
 
 @inner
@@ -132,9 +127,9 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
                 complete = False
                 break
         if complete:
-            out[CLIQUE_TERMS + a.clique_kind[c]] += clique_energy(a, c, labels)
+            out[a.custom[c, TERM]] += clique_energy(a, c, labels)
         elif a.custom[c, PARTIAL] != COMPLETE:
-            out[CLIQUE_TERMS + a.clique_kind[c]] += partial_value(a, c, labels)
+            out[a.custom[c, TERM]] += partial_value(a, c, labels)
 
 
 @leaf
@@ -179,19 +174,19 @@ def add_table_costs(
     a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
 ) -> None:
     """Add the table's column for node i (at `entry` of the flat cliques), the others fixed."""
-    at = a.data_ptr[c]
+    at = a.data_start[c]
     for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
         if m != entry:
             at += a.clique_stride[m] * labels[a.clique_nodes[m]]
     for label in range(a.cardinalities[i]):
-        out[label] += a.data[at + a.clique_stride[entry] * label]
+        out[label] += a.clique_weight[c] * a.data[at + a.clique_stride[entry] * label]
 
 
 @inner
 def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
     """The counted terms of the labeled node i: sum of the finite ones, number of infinite ones.
 
-    CUSTOM cliques are left out: `set_value` counts them.
+    Cliques that keep a value are left out: `set_value` counts them.
     """
     own = s.labels[i]
     total, forbidden = 0.0, 0
@@ -267,16 +262,39 @@ def unassign(a: Arrays, s: State, i: int) -> float:
 def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     """Give the labeled node i another label."""
     old = s.labels[i]
-    total, forbidden = node_terms(a, s, i)
-    s.labels[i] = label
+    change, infinite = finite_change(a.unary[i, old], a.unary[i, label])
+    for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
+        y = s.labels[a.adj_node[k]]
+        if y >= 0:
+            change += a.adj_weight[k] * (int(y != label) - int(y != old))
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        s.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
-    new_total, new_forbidden = node_terms(a, s, i)
-    s.total[0] += new_total - total
-    s.forbidden[0] += new_forbidden - forbidden
+        complete = s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]
+        if a.clique_kind[c] < TABLE:
+            before = s.matches[c]
+            now = before + int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
+            s.matches[c] = now
+            if complete and now != before:
+                change += counting_energy(a, c, now) - counting_energy(a, c, before)
+        elif a.clique_kind[c] == TABLE and complete:
+            before = table_energy(a, c, s.labels)
+            s.labels[i] = label
+            finite, others = finite_change(before, table_energy(a, c, s.labels))
+            s.labels[i] = old
+            change += finite
+            infinite += others
+    s.labels[i] = label
+    s.total[0] += change
+    s.forbidden[0] += infinite
     if len(s.value):
         count_custom(a, s, i, old)
+
+
+@inner
+def finite_change(before: float, after: float) -> tuple[float, int]:
+    """The change of a term's finite part, and of the number of infinite terms."""
+    was, now = np.isinf(before), np.isinf(after)
+    return (0.0 if now else after) - (0.0 if was else before), int(now) - int(was)
 
 
 @inner
@@ -295,7 +313,11 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         kind = a.clique_kind[c]
-        if kind == AGREE or kind == SUPPORT:
+        if kind == COUNTED and np.isfinite(s.value[c]):
+            first = a.custom[c, COUNTS]
+            counted = s.counts[first : first + a.unary.shape[1]]
+            change += counted_change(a, c, counted, own, label)
+        elif kind == AGREE or kind == SUPPORT:
             wanted = a.clique_label[c]
             if wanted == own or wanted == label:
                 others = s.matches[c] - int(own == wanted)
@@ -303,7 +325,7 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                     a, c, s.matches[c]
                 )
         else:
-            old = s.value[c] if kind == CUSTOM else clique_energy(a, c, s.labels)
+            old = s.value[c] if kind >= CUSTOM else clique_energy(a, c, s.labels)
             if a.custom[c, COUNTS] >= 0:
                 first = a.custom[c, COUNTS]
                 s.counts[first + own] -= 1
@@ -339,7 +361,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
             s.forbidden[0] += forbidden
     # Once a clique, not once a member.
     for c in range(len(a.clique_kind)):
-        if a.clique_kind[c] == CUSTOM:
+        if a.clique_kind[c] >= CUSTOM:
             if a.custom[c, COUNTS] >= 0:
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                     if labels[a.clique_nodes[m]] >= 0:

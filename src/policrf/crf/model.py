@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays, flatten
-from policrf.crf.potentials import POTENTIALS, Potential
+from policrf.crf.potentials import POTENTIALS, TERM_NAMES, Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
 from policrf.errors import InvalidLabeling, InvalidPotential
 from policrf.types import FloatArray, IntArray
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from policrf.crf.labeling import Labeling
+
+# `CRF.terms` has these whatever the groups are, so that results of many CRFs share their columns.
+PAPER_TERMS = ("unary", "pairwise", "hop1", "hop2", "tables", "custom")
 
 
 class CRF:
@@ -29,7 +32,7 @@ class CRF:
     unary
         Energies `[N, L]`; +inf forbids a label.
     potentials
-        Any number of `Potts`, `BoxAgreement`, `BoxSupport`, `Tables`, `Custom` groups.
+        Any number of groups: `Potts`, `BoxAgreement`, `LabelCost`, `Custom`, … (`POTENTIALS`).
     cardinalities
         Number of labels of every node `[N]`, where they differ; unary is +inf beyond them.
 
@@ -73,11 +76,11 @@ class CRF:
         return float(sum(self._terms(self.checked_labels(labels, partial=True)).tolist()))
 
     def terms(self, labels: ArrayLike) -> dict[str, float]:
-        """The energy by term: unary, pairwise, hop1, hop2, tables, custom."""
-        from policrf.crf.energy import TERM_NAMES
-
+        """The energy by term, of the paper's terms and those that the CRF has."""
         values = self._terms(self.checked_labels(labels, partial=True))
-        return dict(zip(TERM_NAMES, values.tolist(), strict=True))
+        shown = {*PAPER_TERMS, *(group.term for group in self.potentials)}
+        named = zip(TERM_NAMES, values.tolist(), strict=True)
+        return {name: value for name, value in named if name in shown}
 
     def label_costs(self, labels: ArrayLike, node: int) -> FloatArray:
         """The terms of one node for each of its labels `[L]`, the other nodes as in `labels`."""
@@ -130,7 +133,7 @@ class CRF:
 
     def _terms(self, labels: IntArray) -> FloatArray:
         from policrf.crf.custom_call import raise_if_failed
-        from policrf.crf.energy import TERM_NAMES, energy_terms
+        from policrf.crf.energy import energy_terms
         from policrf.errors import CustomPotentialFailed
 
         out = np.zeros(len(TERM_NAMES))

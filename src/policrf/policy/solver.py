@@ -135,7 +135,7 @@ def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     from policrf.solvers.refine.refine import Moves, improve
     from policrf.solvers.refine.refine_anytime import search_on
 
-    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
+    custom = bool((run.crf.arrays.clique_kind >= CUSTOM).any())
     moves = Moves() if custom else Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive
     run.info["moves"], run.info["converged"] = improve(
@@ -154,7 +154,7 @@ def prove_labels(run: Run) -> Proven | None:
     """
     from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate, only_labels
 
-    if run.expired() or (run.crf.arrays.clique_kind == CUSTOM).any():
+    if run.expired() or (run.crf.arrays.clique_kind >= CUSTOM).any():
         return None
     alive = allowed_labels(run.crf.unary)
     return Proven(alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else None

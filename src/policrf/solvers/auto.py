@@ -57,7 +57,7 @@ def _done(run: Run) -> bool:
 def _first_solvers(run: Run) -> list[str]:
     """What gives a first answer; the ones after it are worth their time too."""
     a = run.crf.arrays
-    if (a.clique_kind == CUSTOM).any():
+    if (a.clique_kind >= CUSTOM).any():
         first = ["highest_confidence_first"]
         return [*first, f"belief_propagation:table_limit={SMALL_TABLE}"] if _small(run) else first
     if (a.clique_kind == TABLE).any():
@@ -69,7 +69,7 @@ def _small(run: Run) -> bool:
     """Whether the tables of all custom cliques can be written out."""
     a = run.crf.arrays
     logs = np.log2(a.cardinalities[a.clique_nodes].astype(np.float64))
-    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[a.clique_kind == CUSTOM]
+    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[a.clique_kind >= CUSTOM]
     in_all = float(np.exp2(np.minimum(entries, 60)).sum())
     return bool(entries.max() <= np.log2(SMALL_TABLE)) and in_all <= ALL_TABLES
 

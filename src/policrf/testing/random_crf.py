@@ -7,10 +7,19 @@ from collections.abc import Collection
 import numpy as np
 
 from policrf.crf.model import CRF
-from policrf.crf.potentials import BoxAgreement, BoxSupport, Custom, Potential, Potts, Tables
+from policrf.crf.potentials import (
+    BoxAgreement,
+    BoxSupport,
+    Custom,
+    Potential,
+    Potts,
+    Tables,
+)
+from policrf.testing.random_groups import BUILT_IN, random_cliques, random_edges
 from policrf.types import FloatArray, IntArray
 
-GROUPS = ("potts", "hop1", "hop2", "tables", "custom")
+PAPER_GROUPS = ("potts", "hop1", "hop2", "tables", "custom")
+GROUPS = (*PAPER_GROUPS, *BUILT_IN)
 
 
 def spread(labels: IntArray, parameters: FloatArray) -> float:
@@ -30,7 +39,7 @@ def random_crf(
     *,
     n_nodes: int = 6,
     n_labels: int = 3,
-    groups: Collection[str] = GROUPS,
+    groups: Collection[str] = PAPER_GROUPS,
     forbidden: float = 0.0,
     ragged: bool = False,
     scale: float = 1.0,
@@ -47,7 +56,7 @@ def random_crf(
     n_labels
         L, the largest number of labels of a node.
     groups
-        Which of "potts", "hop1", "hop2", "tables", "custom" to put in.
+        Which of `GROUPS` to put in.
     forbidden
         The share of labels, and of table entries, that are forbidden (+inf).
     ragged
@@ -84,38 +93,30 @@ def _random_group(
     n_nodes = len(cards)
     count = int(rng.integers(1, 4))
     if group == "potts":
-        edges = _tree(rng, n_nodes) if tree else _edges(rng, n_nodes)
+        edges = _tree(rng, n_nodes) if tree else random_edges(rng, n_nodes)
         return Potts(edges, rng.random(len(edges)) * scale) if len(edges) else None
     if group == "hop1":
-        cliques = _cliques(rng, n_nodes, count, n_nodes)
+        cliques = random_cliques(rng, n_nodes, count, n_nodes)
         return BoxAgreement(cliques, rng.integers(0, n_labels, count), rng.random(count) * scale)
     if group == "hop2":
-        cliques = _cliques(rng, n_nodes, count, n_nodes)
+        cliques = random_cliques(rng, n_nodes, count, n_nodes)
         wanted = [rng.integers(0, len(clique) + 2) for clique in cliques]
         penalties = 2 * rng.random(count) * scale
         return BoxSupport(cliques, rng.integers(0, n_labels, count), penalties, wanted)
     if group == "tables":
-        scopes = _cliques(rng, n_nodes, count, min(3, n_nodes))
+        scopes = random_cliques(rng, n_nodes, count, min(3, n_nodes))
         tables = [rng.normal(size=cards[scope]) * scale for scope in scopes]
         for table in tables:
             table[rng.random(table.shape) < forbidden] = np.inf
             table.reshape(-1)[0] = 0.0
         return Tables(scopes, tables)
     if group == "custom":
-        cliques = _cliques(rng, n_nodes, count, min(4, n_nodes))
+        cliques = random_cliques(rng, n_nodes, count, min(4, n_nodes))
         return Custom(cliques, spread, rng.normal(size=(count, 1)) * scale)
+    if group in BUILT_IN:
+        return BUILT_IN[group](rng, cards, n_labels, scale, forbidden)
     raise ValueError(f"unknown group {group!r}; there are {', '.join(GROUPS)}")
-
-
-def _edges(rng: np.random.Generator, n_nodes: int) -> IntArray:
-    pairs = np.stack(np.triu_indices(n_nodes, 1), axis=1)
-    return np.asarray(pairs[rng.random(len(pairs)) < 0.5])
 
 
 def _tree(rng: np.random.Generator, n_nodes: int) -> IntArray:
     return np.array([[rng.integers(i), i] for i in range(1, n_nodes)], np.int64).reshape(-1, 2)
-
-
-def _cliques(rng: np.random.Generator, n_nodes: int, count: int, largest: int) -> list[IntArray]:
-    sizes = rng.integers(1, largest + 1, count)
-    return [rng.permutation(n_nodes)[:size].astype(np.int64) for size in sizes]

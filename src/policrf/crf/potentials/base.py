@@ -13,7 +13,9 @@ from policrf.types import IntArray
 Fields = dict[str, NDArray[Any]]
 
 # Kinds of clique, as the compiled core knows them.
-AGREE, SUPPORT, TABLE, CUSTOM = 0, 1, 2, 3
+AGREE, SUPPORT, TABLE = 0, 1, 2
+# From here on: kinds that keep a value in the state, and may be asked half-way.
+CUSTOM, COUNTED, TOGETHER, DOMINANT, CONNECTED, ORDERED = 3, 4, 5, 6, 7, 8
 # How a clique is asked about a part of its members: not until all are labeled; on the labels of
 # those that are; on all, −1 where there is none yet.
 PARTIAL_FORMS = ("complete", "subset", "marked")
@@ -67,14 +69,14 @@ class CliquePotential(Potential):
 
     cliques: Cliques
     kind: ClassVar[int]
-    """AGREE, SUPPORT, TABLE or CUSTOM: how the compiled core computes it."""
+    """AGREE, SUPPORT, …: how the compiled core computes it."""
 
-    def columns(self) -> Fields:
+    def columns(self, n_labels: int) -> Fields:
         """What the compiled core is to know of the cliques (see `crf.arrays`), beside their nodes.
 
-        labels, weights, counts, addresses, partial, marked, counted, data_sizes `[C]`,
-        strides `[M]` and data, by name. What is left out is −1 (labels), 1 (strides), or 0 and
-        empty.
+        labels, weights, counts, addresses, partial, marked, counted, data_sizes, data_starts `[C]`,
+        strides `[M]` and data, by name. What is left out is −1 (labels), 1 (strides), one after the
+        other (data_starts), or 0 and empty.
         """
         raise NotImplementedError
 

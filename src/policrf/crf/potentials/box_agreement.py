@@ -50,7 +50,7 @@ class BoxAgreement(CliquePotential):
         require_at_least_zero(self.name, "weights", self.weights)
         self._seal()
 
-    def columns(self) -> Fields:
+    def columns(self, n_labels: int) -> Fields:
         """Labels and weights."""
         return {"labels": self.labels, "weights": self.weights}
 

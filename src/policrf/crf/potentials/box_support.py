@@ -53,7 +53,7 @@ class BoxSupport(CliquePotential):
         self.counts: IntArray = frozen(np.ceil(wanted).astype(np.int64))
         self._seal()
 
-    def columns(self) -> Fields:
+    def columns(self, n_labels: int) -> Fields:
         """Labels, quotas, and the penalties as weights."""
         return {"labels": self.labels, "weights": self.penalties, "counts": self.counts}
 

@@ -97,7 +97,7 @@ class Custom(CliquePotential):
         self.parameter_ptr: IntArray = frozen(ptr)
         self._seal()
 
-    def columns(self) -> Fields:
+    def columns(self, n_labels: int) -> Fields:
         """The function's address and the cliques' own parameters."""
         from policrf.crf.custom_call import address_of
 

@@ -30,50 +30,60 @@ class Potts(Potential):
     short_name = "p"
 
     def __init__(self, edges: ArrayLike, weights: ArrayLike = 1.0) -> None:
-        self.edges: IntArray = as_integers(self.name, "edges", edges)
-        if self.edges.size == 0:
-            self.edges = as_integers(self.name, "edges", np.zeros((0, 2), np.int64))
-        if self.edges.ndim != 2 or self.edges.shape[1] != 2:
-            raise InvalidPotential(f"Potts: edges must have shape [E, 2], not {self.edges.shape}")
+        self.edges: IntArray = checked_edges(self.name, edges)
         self.weights: FloatArray = per_clique(self.name, "weights", weights, len(self.edges))
-        self._check_edges()
         self._seal()
 
     def fields(self) -> Fields:
         """The edges and their weights."""
         return {"edges": self.edges, "weights": self.weights}
 
-    def _check_edges(self) -> None:
-        low, high = self.edges.min(axis=1), self.edges.max(axis=1)
-        if (low < 0).any():
-            at = int(np.argmax(low < 0))
-            raise InvalidPotential(
-                f"Potts: edge {at} is {self.edges[at].tolist()}; nodes count from 0"
-            )
-        if (low == high).any():
-            at = int(np.argmax(low == high))
-            raise InvalidPotential(f"Potts: edge {at} joins node {low[at]} to itself")
-        order = np.lexsort((high, low))
-        same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
-        if same.any():
-            k = int(np.argmax(same))
-            first, second = sorted((int(order[k]), int(order[k + 1])))
-            raise InvalidPotential(
-                f"Potts: edge {second} {self.edges[second].tolist()} repeats edge {first}; "
-                "add their weights up and give the edge once"
-            )
-
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse an edge to a node that the CRF does not have."""
-        bad = np.flatnonzero((self.edges >= n_nodes).any(axis=1))
-        if bad.size:
-            raise InvalidPotential(
-                f"Potts: edge {bad[0]} is {self.edges[bad[0]].tolist()}, "
-                f"but the CRF has nodes 0 … {n_nodes - 1}"
-            )
+        checked_edges(self.name, self.edges, n_nodes)
 
     def __len__(self) -> int:
         return len(self.edges)
 
     def __repr__(self) -> str:
         return f"Potts({len(self)} edges)"
+
+
+def checked_edges(group: str, edges: ArrayLike, n_nodes: int | None = None) -> IntArray:
+    """Edges `[E, 2]` as integers, each once and between two nodes, of 0 … n_nodes − 1 if given."""
+    array = as_integers(group, "edges", edges)
+    if array.size == 0:
+        array = as_integers(group, "edges", np.zeros((0, 2), np.int64))
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidPotential(f"{group}: edges must have shape [E, 2], not {array.shape}")
+    bad = np.flatnonzero((array < 0).any(axis=1))
+    if bad.size:
+        raise InvalidPotential(
+            f"{group}: edge {bad[0]} is {array[bad[0]].tolist()}; nodes count from 0"
+        )
+    if n_nodes is None:
+        _refuse_repeated(group, array)
+        return array
+    bad = np.flatnonzero((array >= n_nodes).any(axis=1))
+    if bad.size:
+        raise InvalidPotential(
+            f"{group}: edge {bad[0]} is {array[bad[0]].tolist()}, "
+            f"but the CRF has nodes 0 … {n_nodes - 1}"
+        )
+    return array
+
+
+def _refuse_repeated(group: str, edges: IntArray) -> None:
+    low, high = edges.min(axis=1), edges.max(axis=1)
+    if (low == high).any():
+        at = int(np.argmax(low == high))
+        raise InvalidPotential(f"{group}: edge {at} joins node {low[at]} to itself")
+    order = np.lexsort((high, low))
+    same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    if same.any():
+        k = int(np.argmax(same))
+        first, second = sorted((int(order[k]), int(order[k + 1])))
+        raise InvalidPotential(
+            f"{group}: edge {second} {edges[second].tolist()} repeats edge {first}; "
+            "add their weights up and give the edge once"
+        )

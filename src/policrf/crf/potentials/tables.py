@@ -107,10 +107,15 @@ class Tables(CliquePotential):
             strides[entry] = strides[entry + 1] * self.shapes[entry + 1]
         return strides
 
-    def columns(self) -> Fields:
+    def columns(self, n_labels: int) -> Fields:
         """The tables and the members' strides in them."""
         sizes = np.diff(self.table_ptr)
-        return {"strides": self.strides(), "data_sizes": sizes, "data": self.values}
+        return {
+            "strides": self.strides(),
+            "weights": np.ones(len(self)),
+            "data_sizes": sizes,
+            "data": self.values,
+        }
 
     def own_fields(self) -> Fields:
         """The tables one after the other, and their shapes."""

@@ -192,11 +192,11 @@ def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> 
     own, other, at = p.own_stride[k], p.other_stride[k], p.table[k]
     stay, move = at + own * s.labels[i], at + own * alpha
     still = other * s.labels[j]
-    gain = p.data[stay + still] - p.data[move + still]
+    gain = p.weight[k] * (p.data[stay + still] - p.data[move + still])
     g.residual[k] = 0.0
     if not s.open[j]:
         return float(gain)
     moved = other * alpha
-    gain_if_moved = p.data[stay + moved] - p.data[move + moved]
+    gain_if_moved = p.weight[k] * (p.data[stay + moved] - p.data[move + moved])
     g.residual[k] = max(0.0, 0.5 * (gain_if_moved - gain))
     return float(0.5 * (gain + gain_if_moved))

@@ -35,7 +35,7 @@ class MoveProblem(NamedTuple):
 
     costs: FloatArray  # [L, N]  unaries and order-1 tables, the lowest of each node 0
     network: Network  # of N + B nodes
-    weight: FloatArray  # [A]  w_ij of a Potts arc, w_b of an arc between a member and z_b
+    weight: FloatArray  # [A]  w_ij of a Potts arc, factor of a table, w_b of an arc to a z_b
     table: IntArray  # [A]  where the arc's table begins in `data`; −1 for the other arcs
     own_stride: IntArray  # [A]  stride of the arc's own node in the table
     other_stride: IntArray  # [A]  stride of its head
@@ -60,10 +60,10 @@ def move_problem(crf: CRF) -> MoveProblem:
     n_potts, n_boxed = len(arrays.edges), len(members)
     box_weight = arrays.clique_weight[boxes]
     weights = np.concatenate(
-        [arrays.edge_weights, np.zeros(len(pairs)), np.repeat(box_weight, sizes[boxes])]
+        [arrays.edge_weights, arrays.clique_weight[pairs], np.repeat(box_weight, sizes[boxes])]
     )
     tables = np.full(len(tails), -1, np.int64)
-    tables[n_potts : len(tails) - n_boxed] = arrays.data_ptr[:-1][pairs]
+    tables[n_potts : len(tails) - n_boxed] = arrays.data_start[pairs]
     strides = np.zeros((2, len(tails)), np.int64)
     for side in range(2):
         strides[side, n_potts : len(tails) - n_boxed] = arrays.clique_stride[first[pairs] + side]
@@ -135,12 +135,13 @@ def _set_tolerances(p: MoveProblem, cardinalities: IntArray) -> None:
     for i in range(len(g.tolerance)):
         largest = 0.0
         for k in range(g.ptr[i], g.ptr[i + 1]):
-            largest = max(largest, p.weight[k])
             if p.table[k] >= 0:
                 size = cardinalities[i] * cardinalities[g.head[k]]
                 for entry in range(p.table[k], p.table[k] + size):
                     if np.isfinite(p.data[entry]):
-                        largest = max(largest, abs(p.data[entry]))
+                        largest = max(largest, abs(p.weight[k] * p.data[entry]))
+            else:
+                largest = max(largest, p.weight[k])
         g.tolerance[i] = ROUNDING * largest
 
 
@@ -194,22 +195,22 @@ def _first_non_metric(a: Arrays, start: int, stop: int) -> int:
 def _is_metric(a: Arrays, c: int, entry: int) -> bool:
     """Whether an order-2 table is finite and submodular in every move its nodes can make."""
     i, j = a.clique_nodes[entry], a.clique_nodes[entry + 1]
-    at, stride = a.data_ptr[c], a.clique_stride[entry]
+    at, stride, factor = a.data_start[c], a.clique_stride[entry], a.clique_weight[c]
     for x in range(a.cardinalities[i]):
         if np.isinf(a.unary[i, x]):
             continue
         for y in range(a.cardinalities[j]):
             if np.isinf(a.unary[j, y]):
                 continue
-            neither = a.data[at + x * stride + y]
+            neither = factor * a.data[at + x * stride + y]
             if np.isinf(neither):
                 return False
             for alpha in range(min(a.cardinalities[i], a.cardinalities[j])):
                 if np.isinf(a.unary[i, alpha]) or np.isinf(a.unary[j, alpha]):
                     continue
-                both = a.data[at + alpha * stride + alpha]
-                first = a.data[at + x * stride + alpha]
-                second = a.data[at + alpha * stride + y]
+                both = factor * a.data[at + alpha * stride + alpha]
+                first = factor * a.data[at + x * stride + alpha]
+                second = factor * a.data[at + alpha * stride + y]
                 size = abs(both) + abs(neither) + abs(first) + abs(second)
                 if both + neither > first + second + 1e-9 * size:
                     return False

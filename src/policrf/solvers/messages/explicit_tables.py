@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.custom_energy import custom_energy
 from policrf.crf.potentials import CUSTOM, TABLE
@@ -41,12 +41,16 @@ def explicit_tables(run: Run, table_limit: int) -> ExplicitTables | None:
     size = np.zeros(n_cliques, np.int64)
     start = np.full(n_cliques, -1, np.int64)
     is_table = a.clique_kind == TABLE
-    start[is_table] = a.data_ptr[:-1][is_table]
-    size[is_table] = np.diff(a.data_ptr)[is_table]
+    start[is_table] = a.data_start[is_table]
+    size[is_table] = a.data_size[is_table]
     stride = a.clique_stride.copy()
     parts = [a.data]
     end = len(a.data)
-    for c in np.flatnonzero(a.clique_kind == CUSTOM):
+    for c in np.flatnonzero(is_table & (a.clique_weight != 1.0)):
+        start[c] = end
+        parts.append(clique_table(a, int(c)).reshape(-1))
+        end += size[c]
+    for c in np.flatnonzero(a.clique_kind >= CUSTOM):
         entries = slice(a.clique_ptr[c], a.clique_ptr[c + 1])
         cards = a.cardinalities[a.clique_nodes[entries]]
         # Python integers: the product may be beyond 64 bits.
@@ -61,7 +65,7 @@ def explicit_tables(run: Run, table_limit: int) -> ExplicitTables | None:
             f"{run.solver}: the tables of all Custom cliques have {end} entries, above the limit "
             f"of {ALL_TABLES_LIMIT}; try icm, lazy_flipper or refine, which need none"
         )
-    for c in np.flatnonzero(a.clique_kind == CUSTOM):
+    for c in np.flatnonzero(a.clique_kind >= CUSTOM):
         table = _tabulated(run, int(c), int(size[c]))
         if table is None:
             return None

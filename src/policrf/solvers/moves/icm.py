@@ -30,7 +30,7 @@ def relabel_single_nodes(run: Run, state: State, nodes: IntArray) -> bool:
     queued[nodes] = True
     cursor = np.array([0, len(nodes)], np.int64)
     arrays = run.crf.arrays
-    size = SLICE if (arrays.clique_kind != CUSTOM).all() else SLICE // 100
+    size = SLICE if (arrays.clique_kind < CUSTOM).all() else SLICE // 100
     while cursor[1] > 0 and not run.expired():
         descend(arrays, state, queue, queued, cursor, size)
     return bool(cursor[1] == 0)

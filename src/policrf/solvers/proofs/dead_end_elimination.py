@@ -59,7 +59,7 @@ def _equal_work(a: Arrays) -> list[int]:
     n_nodes, n_labels = a.unary.shape
     if not len(a.data) and n_labels * (10 * n_nodes + len(a.adj_node)) < WORK:
         return [0, n_nodes]
-    table_size = np.diff(a.data_ptr)[a.node_clique] * (a.clique_kind[a.node_clique] == TABLE)
+    table_size = a.data_size[a.node_clique] * (a.clique_kind[a.node_clique] == TABLE)
     owner = np.repeat(np.arange(n_nodes), np.diff(a.node_ptr))
     tables = np.bincount(owner, np.minimum(table_size * n_labels, TABLE_WORK), n_nodes)
     done = np.cumsum(tables + n_labels * (10 + np.diff(a.adj_ptr))) // WORK
@@ -224,7 +224,7 @@ def compare_table(
     out replacing a by b.
     """
     stride, labels = a.clique_stride[entry], a.cardinalities[i]
-    size = a.data_ptr[c + 1] - a.data_ptr[c]
+    size, factor = a.data_size[c], a.clique_weight[c]
     compares = size * labels <= TABLE_WORK
     for first in range(labels):
         if not alive[i, first]:
@@ -237,10 +237,11 @@ def compare_table(
             least = np.inf
             for block in range(0, size, stride * labels):
                 for at in range(block + first * stride, block + (first + 1) * stride):
-                    value = a.data[a.data_ptr[c] + at]
+                    value = factor * a.data[a.data_start[c] + at]
                     if value < np.inf and is_alive(a, alive, c, entry, at):
                         possible = True
-                        other = a.data[a.data_ptr[c] + at + (second - first) * stride]
+                        there = at + (second - first) * stride
+                        other = factor * a.data[a.data_start[c] + there]
                         least = min(least, value - other)
             if second != first:
                 pairs[first, second] += least

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.model import CRF
-from policrf.crf.potentials import SUPPORT, TABLE, Custom, Potential, Tables
+from policrf.crf.potentials import CUSTOM, SUPPORT, TABLE, CliquePotential, Potential, Tables
 from policrf.crf.tabulate import tabulate_clique
 from policrf.errors import UnsupportedPotential
 from policrf.solvers import solve
@@ -88,14 +88,14 @@ def exact(
 
 
 def without_custom(run: Run, table_limit: int) -> CRF:
-    """The CRF with Tables in place of Custom groups; those too large are refused."""
+    """The CRF with Tables in place of groups that keep a value; those too large are refused."""
     crf = run.crf
-    if not crf.groups(Custom):
+    if not (crf.arrays.clique_kind >= CUSTOM).any():
         return crf
     groups: list[Potential] = []
     first = 0
     for group in crf.potentials:
-        if not isinstance(group, Custom):
+        if not isinstance(group, CliquePotential) or group.kind < CUSTOM:
             groups.append(group)
             first += len(getattr(group, "cliques", ()))
             continue
@@ -103,8 +103,8 @@ def without_custom(run: Run, table_limit: int) -> CRF:
             size = float(np.prod(crf.cardinalities[nodes], dtype=np.float64))
             if size > table_limit:
                 raise UnsupportedPotential(
-                    f"{run.solver} cannot take Custom clique {c} ({group.function_name}): "
-                    f"its table has {size:.3g} entries, more than table_limit={table_limit}"
+                    f"{run.solver} cannot take {group.name} clique {c} of {len(nodes)} nodes: its "
+                    f"table has {size:.3g} entries, more than table_limit={table_limit}"
                 )
         tables = []
         for c in range(len(group)):
@@ -119,7 +119,7 @@ def without_custom(run: Run, table_limit: int) -> CRF:
 def first_bound(a: Arrays) -> float:
     """Every term at its lowest."""
     tables = np.flatnonzero(a.clique_kind == TABLE)
-    lowest = sum(float(a.data[a.data_ptr[c] : a.data_ptr[c + 1]].min()) for c in tables)
+    lowest = sum(float(clique_table(a, int(c)).min()) for c in tables)
     pairs = float(np.minimum(a.edge_weights, 0.0).sum())
     return float(a.unary.min(axis=1).sum()) + pairs + lowest
 

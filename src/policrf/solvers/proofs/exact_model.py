@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
 from policrf.solvers.proofs.milp import Milp, MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray
@@ -179,9 +179,9 @@ def _add_support(program: _Program, c: int, members: IntArray) -> None:
 
 def _add_table(program: _Program, c: int, members: IntArray) -> None:
     a, alive, fixed, columns, builder = program
-    shape = tuple(a.cardinalities[members].tolist())
-    table = a.data[a.data_ptr[c] : a.data_ptr[c + 1]].reshape(shape)
-    labels = [np.flatnonzero(alive[i, :size]) for i, size in zip(members, shape, strict=True)]
+    table = clique_table(a, c)
+    shapes = zip(members, table.shape, strict=True)
+    labels = [np.flatnonzero(alive[i, :size]) for i, size in shapes]
     open_axes = np.flatnonzero(fixed[members] < 0)
     table = table[np.ix_(*labels)].reshape([len(labels[k]) for k in open_axes])
     x = [columns[members[k], labels[k]] for k in open_axes]

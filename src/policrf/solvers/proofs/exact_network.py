@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.types import BoolArray, FloatArray, IntArray
 
@@ -96,9 +96,9 @@ def build_network(a: Arrays, alive: BoolArray) -> Network:
         if a.clique_kind[c] in (AGREE, SUPPORT):
             _add_counting(network, a, c, members, alive, fixed, variable)
         else:
-            shape = tuple(a.cardinalities[members].tolist())
-            table = a.data[a.data_ptr[c] : a.data_ptr[c + 1]].reshape(shape)
-            labels = [np.flatnonzero(alive[i, :n]) for i, n in zip(members, shape, strict=True)]
+            table = clique_table(a, c)
+            shapes = zip(members, table.shape, strict=True)
+            labels = [np.flatnonzero(alive[i, :n]) for i, n in shapes]
             _add_table(network, members, variable, table[np.ix_(*labels)])
     return network
 

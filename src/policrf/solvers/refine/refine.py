@@ -97,7 +97,7 @@ def refine(
         Whether to unlabel random nodes of cliques and label them again, one after another.
     """
     labels = run.start_labels()
-    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
+    custom = bool((run.crf.arrays.clique_kind >= CUSTOM).any())
     random_moves = (cliques or halfway) and (custom or run.remaining() < np.inf)
     share = SHARE if custom and random_moves else 1.0
     if run.initial is None and not run.expired():

@@ -1,0 +1,163 @@
+"""What the built-in groups say, from counts or from the labels of some or all members.
+
+COUNTED    Σ_l g_l(n_l)                                 label costs, any function of counts
+TOGETHER   Σ over pairs of labels a < b with n_a, n_b > 0 of their price
+DOMINANT   min(γ, min_l γ_l + (γ − γ_l) (n − n_l) / Q)  robust P^n Potts
+ORDERED    min(cap, Σ over members i before j of prices[y_i, y_j])
+CONNECTED  price · Σ_l max(0, parts of label l − 1)
+
+n_l is the number of members with label l, n of all that are labeled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.compiled import inner, kernel
+from policrf.crf.arrays import Arrays
+from policrf.crf.potentials import COUNTED, TOGETHER
+from policrf.types import FloatArray, IntArray
+
+
+@inner
+def count_value(a: Arrays, c: int, label: int, count: int) -> float:
+    """g_l(count) of a COUNTED clique; its last entry holds for all larger counts."""
+    width = a.clique_count[c]
+    return float(a.data[a.data_start[c] + label * width + min(count, width - 1)])
+
+
+@inner
+def counts_energy(a: Arrays, c: int, counts: IntArray) -> float:
+    """f_c of a COUNTED, TOGETHER or DOMINANT clique: O(L), O(L · labels present), O(L)."""
+    n_labels, first = len(counts), a.data_start[c]
+    total = 0.0
+    if a.clique_kind[c] == COUNTED:
+        for label in range(n_labels):
+            total += count_value(a, c, label, counts[label])
+        return total
+    if a.clique_kind[c] == TOGETHER:
+        for label in range(n_labels):
+            if counts[label] > 0:
+                for other in range(label):
+                    if counts[other] > 0:
+                        total += a.data[first + label * n_labels + other]
+        return total
+    labeled, lowest = 0, a.clique_weight[c]
+    for label in range(n_labels):
+        labeled += counts[label]
+    for label in range(n_labels):
+        own = a.data[first + 1 + label]
+        slope = (a.clique_weight[c] - own) / a.data[first]
+        lowest = min(lowest, own + slope * (labeled - counts[label]))
+    return float(lowest)
+
+
+@inner
+def counted_changes(a: Arrays, c: int, counts: IntArray, base: float, out: FloatArray) -> None:
+    """f_c of a COUNTED clique with one member more of each label, less `base`, into `out` [L]."""
+    total, forbidden = 0.0, 0
+    for label in range(len(counts)):
+        value = count_value(a, c, label, counts[label])
+        if np.isinf(value):
+            forbidden += 1
+        else:
+            total += value
+    for label in range(len(counts)):
+        before = count_value(a, c, label, counts[label])
+        after = count_value(a, c, label, counts[label] + 1)
+        if np.isinf(after) or forbidden > int(np.isinf(before)):
+            out[label] = np.inf
+        else:
+            out[label] = total - (0.0 if np.isinf(before) else before) + after - base
+
+
+@inner
+def counted_change(a: Arrays, c: int, counts: IntArray, own: int, label: int) -> float:
+    """The change of a COUNTED clique when a member goes from `own` to `label`; NaN: ask it all."""
+    after = count_value(a, c, own, counts[own] - 1) + count_value(a, c, label, counts[label] + 1)
+    return after - count_value(a, c, own, counts[own]) - count_value(a, c, label, counts[label])
+
+
+@inner
+def order_energy(a: Arrays, c: int, members: IntArray) -> float:
+    """f_c of an ORDERED clique from the labels of its labeled members, in order; O(k²)."""
+    n_labels, first = a.unary.shape[1], a.data_start[c]
+    total = 0.0
+    for later in range(len(members)):
+        for earlier in range(later):
+            total += a.data[first + members[earlier] * n_labels + members[later]]
+        if total >= a.clique_weight[c]:  # prices are not negative
+            return float(a.clique_weight[c])
+    return total
+
+
+@kernel
+def add_order_costs(
+    a: Arrays, labels: IntArray, c: int, entry: int, base: float, out: FloatArray
+) -> None:
+    """Add f_c, less `base`, for every label of the member at `entry`; O(k · labels present + L²).
+
+    `labels` [N] has −1 for members without a label.
+    """
+    n_labels, first = a.unary.shape[1], a.data_start[c]
+    before, after = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
+    others = 0.0
+    for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+        y = labels[a.clique_nodes[m]]
+        if m != entry and y >= 0:
+            for x in range(n_labels):
+                seen = before[x] + after[x]
+                if seen:
+                    others += seen * a.data[first + x * n_labels + y]
+            if m < entry:
+                before[y] += 1
+            else:
+                after[y] += 1
+    for label in range(a.cardinalities[a.clique_nodes[entry]]):
+        own = 0.0
+        for x in range(n_labels):
+            if before[x]:
+                own += before[x] * a.data[first + x * n_labels + label]
+            if after[x]:
+                own += after[x] * a.data[first + label * n_labels + x]
+        out[label] += min(a.clique_weight[c], others + own) - base
+
+
+@kernel
+def connected_energy(a: Arrays, c: int, members: IntArray) -> float:
+    """f_c of a CONNECTED clique from its members' labels, −1 (ground of every label) for none.
+
+    O(edges inside) where all are labeled, else times the number of labels present.
+    """
+    size, n_labels = len(members), a.unary.shape[1]
+    flags = a.data_start[c]
+    ptr = flags + n_labels
+    near = ptr + size + 1
+    seen, stack = np.full(size, -1, np.int64), np.empty(size, np.int64)
+    parts = np.zeros(n_labels, np.int64)
+    complete = True
+    for m in range(size):
+        complete &= members[m] >= 0
+    # With all labeled, one pass finds the parts of every label: they share no member.
+    for wanted in range(1 if complete else n_labels):
+        for start in range(size):
+            label = members[start]
+            ours = label >= 0 if complete else label == wanted
+            if not ours or seen[start] == wanted or a.data[flags + label] == 0.0:
+                continue
+            parts[label] += 1
+            seen[start] = wanted
+            stack[0], height = start, 1
+            while height:
+                height -= 1
+                at = stack[height]
+                for k in range(int(a.data[ptr + at]), int(a.data[ptr + at + 1])):
+                    to = int(a.data[near + k])
+                    if seen[to] != wanted and (members[to] == label or members[to] < 0):
+                        seen[to] = wanted
+                        stack[height] = to
+                        height += 1
+    extra = 0
+    for label in range(n_labels):
+        extra += max(0, parts[label] - 1)
+    return float(a.clique_weight[c] * extra)

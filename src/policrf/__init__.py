@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from policrf.crf.potentials import Pairwise as Pairwise
     from policrf.crf.potentials import Potts as Potts
     from policrf.crf.potentials import RobustPotts as RobustPotts
+    from policrf.crf.potentials import Summary as Summary
     from policrf.crf.potentials import Tables as Tables
     from policrf.datasets.prepare import prepare as prepare
     from policrf.datasets.sources import load_instances as load_instances
@@ -68,6 +69,7 @@ _PUBLIC = {
     "LabelOrder": "policrf.crf.potentials",
     "Pairwise": "policrf.crf.potentials",
     "RobustPotts": "policrf.crf.potentials",
+    "Summary": "policrf.crf.potentials",
     "Tables": "policrf.crf.potentials",
     "calibrate": "policrf.vision.calibration.calibrate",
     "describe": "policrf.solvers.describe",

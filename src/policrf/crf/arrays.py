@@ -36,6 +36,9 @@ MARKED_ADDRESS = 2  # C function pointer for a part (CUSTOM, MARKED)
 COUNTS = 3  # where its L label counts begin in `State.counts`; −1: it is no function of them
 NUMBER = 4  # the clique's number in its own group, for messages
 TERM = 5  # the term of the energy that it belongs to, in `TERM_NAMES`
+SUMMARY = 6  # where its summary begins in `State.summaries`; −1: it has none (CUSTOM)
+SUMMARY_SIZE = 7  # how many numbers that are
+UPDATE_ADDRESS = 8  # C function pointer of what changes the summary
 
 
 class Arrays(NamedTuple):
@@ -56,7 +59,7 @@ class Arrays(NamedTuple):
     clique_label: IntArray  # [C]
     clique_weight: FloatArray  # [C]
     clique_count: IntArray  # [C]
-    custom: IntArray  # [C, 6] by ADDRESS, PARTIAL, … as above
+    custom: IntArray  # [C, 9] by ADDRESS, PARTIAL, … as above
     data_start: IntArray  # [C]
     data_size: IntArray  # [C]
     data: FloatArray
@@ -135,6 +138,8 @@ class _Columns(NamedTuple):
     counted: IntArray
     numbers: IntArray
     terms: IntArray
+    summary_sizes: IntArray
+    updates: IntArray
     data_starts: IntArray  # in the data of the clique's own group
     data_sizes: IntArray
     data: FloatArray
@@ -174,6 +179,8 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
         counted=zeros,
         numbers=np.arange(len(sizes)),
         terms=zeros,
+        summary_sizes=zeros,
+        updates=zeros,
         data_starts=zeros,
         data_sizes=zeros,
         data=np.zeros(0),
@@ -185,7 +192,10 @@ def _custom(column: _Columns, n_labels: int) -> IntArray:
     counted = column.counted > 0
     starts = (np.cumsum(counted) - counted) * n_labels
     at = np.where(counted, starts, -1)
-    parts = (column.addresses, column.partial, column.marked, at, column.numbers, column.terms)
+    sizes = column.summary_sizes
+    summaries = np.where(sizes > 0, np.cumsum(sizes) - sizes, -1)
+    parts = [column.addresses, column.partial, column.marked, at, column.numbers, column.terms]
+    parts += [summaries, sizes, column.updates]
     return np.ascontiguousarray(np.stack(parts, axis=1))
 
 

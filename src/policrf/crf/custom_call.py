@@ -28,6 +28,8 @@ from policrf.types import FloatArray, IntArray
 _INTEGERS = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
 _C_SIGNATURE = types.float64(_INTEGERS, types.int64, _NUMBERS, types.int64, types.int64)
+# The same in C, where the first pointer is to the numbers of a summary.
+_C_OF_SUMMARY = types.float64(_NUMBERS, types.int64, _NUMBERS, types.int64, types.int64)
 _C_ARGUMENTS = (
     ctypes.POINTER(ctypes.c_int64),
     ctypes.c_int64,
@@ -37,23 +39,24 @@ _C_ARGUMENTS = (
 )
 _C_TYPE = ctypes.CFUNCTYPE(ctypes.c_double, *_C_ARGUMENTS)
 _C_COMPLAINT = ctypes.CFUNCTYPE(None, *_C_ARGUMENTS)
+_C_SUMMARY_COMPLAINT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), *_C_ARGUMENTS[1:])
 
 # Addresses stay valid as long as the objects behind them live: one a function and a way of asking
 # it, kept for good.
 _callbacks: dict[tuple[int, str], tuple[int, Any]] = {}
-_lock = Lock()
+lock = Lock()  # around the making of addresses
 _failures: list[PolicrfError] = []
 
 
 def address_of(group: Custom, function: Any) -> int:
     """The C address of one of the group's functions; compiled once a function."""
-    key = id(function), group.of
-    with _lock:
+    key = id(function), group.form
+    with lock:
         if key not in _callbacks:
             name = str(group.function_name)
             if function is not group.function:
                 name = getattr(function, "__name__", f"{name} for a part")
-            asked = _Asked(name, group.of)
+            asked = _Asked(name, group.form)
             make = _compiled if isinstance(function, Dispatcher) else _python
             address, alive = make(asked, function)
             _callbacks[key] = address, (alive, function)
@@ -64,11 +67,11 @@ class _Asked(NamedTuple):
     """A function of a group, as messages name it."""
 
     name: str
-    of: str  # "labels" or "counts": what it is called on
+    of: str  # "labels", "counts" or "summary": what it is called on
 
-    def keep(self, error: BaseException, clique: int, numbers: IntArray) -> None:
+    def keep(self, error: BaseException, clique: int, numbers: IntArray | FloatArray) -> None:
         """Keep what went wrong in a call, for `raise_if_failed`."""
-        what = "labels" if self.of == "labels" else "label counts"
+        what = "label counts" if self.of == "counts" else self.of
         failure = CustomPotentialFailed(
             f"Custom: {self.name} failed on clique {clique} with the {what} {numbers.tolist()}: "
             f"{type(error).__name__}: {error}"
@@ -76,20 +79,29 @@ class _Asked(NamedTuple):
         failure.__cause__ = error
         keep_failure(failure)
 
+    def copied(
+        self, numbers: Any, k: int, parameters: Any, p: int
+    ) -> tuple[IntArray | FloatArray, FloatArray]:
+        """The arguments of a call as arrays of their own."""
+        values = np.ctypeslib.as_array(parameters, (p,)).copy() if p else np.zeros(0)
+        if self.of == "summary":
+            numbers = ctypes.cast(numbers, ctypes.POINTER(ctypes.c_double))
+        return np.ctypeslib.as_array(numbers, (k,)).copy(), values
+
 
 def _compiled(asked: _Asked, function: Any) -> tuple[int, Any]:
     def complain(numbers: Any, k: int, parameters: Any, p: int, clique: int) -> None:
         if _failures:
             return  # the first one is told
         # Compiled code knows only that something was raised: the same call from Python tells what.
-        found = _copied(numbers, k, parameters, p)
+        found = asked.copied(numbers, k, parameters, p)
         try:
             function(*found)
             raise ValueError("it returned NaN")
         except BaseException as error:
             asked.keep(error, clique, found[0])
 
-    complaint = _C_COMPLAINT(complain)
+    complaint = (_C_SUMMARY_COMPLAINT if asked.of == "summary" else _C_COMPLAINT)(complain)
 
     def call(numbers: Any, k: Any, parameters: Any, p: Any, clique: Any) -> Any:
         energy = np.nan
@@ -101,21 +113,20 @@ def _compiled(asked: _Asked, function: Any) -> tuple[int, Any]:
             complaint(numbers, k, parameters, p, clique)
         return energy
 
+    kind = "float64[:]" if asked.of == "summary" else "int64[:]"
     try:
-        callback = cfunc(_C_SIGNATURE)(call)
+        callback = cfunc(_C_OF_SUMMARY if asked.of == "summary" else _C_SIGNATURE)(call)
     except Exception as error:
-        lines = [line.strip(" -") for line in str(error).splitlines()]
-        reason = next((line for line in lines if line and "pipeline" not in line), lines[0])
         raise InvalidPotential(
-            f"Custom: numba cannot compile {asked.name}({asked.of} int64[:], parameters "
-            f"float64[:]) to a float: {reason}"
+            f"Custom: numba cannot compile {asked.name}({asked.of} {kind}, parameters "
+            f"float64[:]) to a float: {first_reason(error)}"
         ) from error
     return int(callback.address or 0), (callback, complaint)
 
 
 def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
     def call(numbers: Any, k: int, parameters: Any, p: int, clique: int) -> float:
-        found = _copied(numbers, k, parameters, p)
+        found = asked.copied(numbers, k, parameters, p)
         try:
             value = function(found[0].copy(), found[1])
             if isinstance(value, str | bytes):
@@ -134,10 +145,10 @@ def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
     return address, callback
 
 
-def _copied(numbers: Any, k: int, parameters: Any, p: int) -> tuple[IntArray, FloatArray]:
-    """The arguments of a call as arrays of their own."""
-    values = np.ctypeslib.as_array(parameters, (p,)).copy() if p else np.zeros(0)
-    return np.ctypeslib.as_array(numbers, (k,)).copy(), values
+def first_reason(error: Exception) -> str:
+    """The line of numba's message that says what is wrong."""
+    lines = [line.strip(" -") for line in str(error).splitlines()]
+    return next((line for line in lines if line and "pipeline" not in line), lines[0])
 
 
 def keep_failure(failure: PolicrfError) -> None:

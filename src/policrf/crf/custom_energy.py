@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
-from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
+from policrf.crf.arrays import (
+    ADDRESS,
+    COUNTS,
+    MARKED_ADDRESS,
+    NUMBER,
+    PARTIAL,
+    SUMMARY,
+    Arrays,
+)
 from policrf.crf.custom_call import call_custom
 from policrf.crf.group_energy import (
     add_order_costs,
@@ -23,6 +31,12 @@ from policrf.crf.group_energy import (
     order_energy,
 )
 from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET
+from policrf.crf.summary_energy import (
+    add_summary_costs,
+    summarised_value,
+    summary_energy,
+    update_summary,
+)
 from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -41,7 +55,9 @@ def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
 
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
-    """f_c from its members' labels, of all or some of them."""
+    """f_c from its members' labels, of all or some of them; of all, where it has a summary."""
+    if a.custom[c, SUMMARY] >= 0:
+        return summary_energy(a, c, members)
     if a.clique_kind[c] == CONNECTED:
         return connected_energy(a, c, members)
     if a.custom[c, COUNTS] < 0:
@@ -91,6 +107,8 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         return custom_energy(a, c, members)
     if count == 0 or a.custom[c, PARTIAL] == COMPLETE:
         return 0.0
+    if a.custom[c, SUMMARY] >= 0:
+        return summary_energy(a, c, members)
     if a.custom[c, PARTIAL] == SUBSET:
         return custom_energy(a, c, scratch[:count])
     if a.clique_kind[c] == CONNECTED:
@@ -118,6 +136,8 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
     old = s.value[c]
     if a.custom[c, COUNTS] >= 0:
         new = counted_value(a, s, c)
+    elif a.custom[c, SUMMARY] >= 0:
+        new = summarised_value(a, s, c)
     else:
         new = partial_value(a, c, s.labels)
     s.value[c] = new
@@ -189,6 +209,9 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
     if a.custom[c, COUNTS] >= 0:
         add_counted_costs(a, s, i, c, out)
         return
+    if a.custom[c, SUMMARY] >= 0:
+        add_summary_costs(a, s, i, c, entry, out)
+        return
     if a.clique_kind[c] == ORDERED:
         finite = s.labels[i] < 0 and not np.isinf(s.value[c])
         add_order_costs(a, s.labels, c, entry, s.value[c] if finite else 0.0, out)
@@ -224,6 +247,8 @@ def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
                 s.counts[first + s.labels[i]] += 1
             if first >= 0:
                 s.added[first] = np.nan
+            if a.custom[c, SUMMARY] >= 0:
+                update_summary(a, s, i, c, a.node_entry[k], old)
             change, infinite = set_value(a, s, c)
             total += change
             forbidden += infinite

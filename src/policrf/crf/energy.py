@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, leaf
-from policrf.crf.arrays import COUNTS, PARTIAL, TERM, Arrays
+from policrf.crf.arrays import COUNTS, PARTIAL, SUMMARY, SUMMARY_SIZE, TERM, Arrays
 from policrf.crf.custom_energy import (
     add_partial_costs,
     ask_custom,
@@ -36,6 +36,7 @@ from policrf.crf.potentials import (
     TABLE,
     TERM_NAMES,
 )
+from policrf.crf.summary_energy import update_summary, value_after_relabel
 from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM = TERM_NAMES.index("unary"), TERM_NAMES.index("pairwise")
@@ -49,6 +50,7 @@ class State(NamedTuple):
     labeled: IntArray  # [C]; members that are labeled
     matches: IntArray  # [C]; members labeled with clique_label
     counts: IntArray  # [...]; members labeled with each label, of cliques that are functions of it
+    summaries: FloatArray  # [...]; of CUSTOM cliques that have one
     added: FloatArray  # as `counts`: what one more member of each label adds; NaN = not known
     value: FloatArray  # [C]; what cliques from CUSTOM on say of their labeled members; [0]: none
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
@@ -64,6 +66,7 @@ def new_state(arrays: Arrays) -> State:
         labeled=np.zeros(n_cliques, np.int64),
         matches=np.zeros(n_cliques, np.int64),
         counts=np.zeros(n_counts, np.int64),
+        summaries=np.zeros(int(arrays.custom[:, SUMMARY_SIZE].sum())),
         added=np.full(n_counts, np.nan),
         value=np.zeros(n_cliques if (arrays.clique_kind >= CUSTOM).any() else 0),
         total=np.zeros(1),
@@ -333,6 +336,8 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                 new = counted_value(a, s, c)
                 s.counts[first + own] += 1
                 s.counts[first + label] -= 1
+            elif a.custom[c, SUMMARY] >= 0:
+                new = value_after_relabel(a, s, i, c, a.node_entry[k], label)
             else:
                 s.labels[i] = label
                 new = clique_energy(a, c, s.labels)
@@ -349,6 +354,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
     s.labeled[:] = 0
     s.matches[:] = 0
     s.counts[:] = 0
+    s.summaries[:] = 0.0
     s.added[:] = np.nan
     s.value[:] = 0.0
     s.total[0] = 0.0
@@ -366,6 +372,9 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                     if labels[a.clique_nodes[m]] >= 0:
                         s.counts[a.custom[c, COUNTS] + labels[a.clique_nodes[m]]] += 1
+            if a.custom[c, SUMMARY] >= 0:
+                for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+                    update_summary(a, s, a.clique_nodes[m], c, m, -1)
             change, infinite = set_value(a, s, c)
             s.total[0] += change
             s.forbidden[0] += infinite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -137,9 +138,14 @@ def _custom_value(group: Custom, c: int, members: list[int], n_labels: int) -> f
     own = group.parameters[group.parameter_ptr[c] : group.parameter_ptr[c + 1]]
     if min(members) < 0 and group.marked is not None:
         return float(group.marked(np.array(members, np.int64), own))
-    numbers = np.array([label for label in members if label >= 0], np.int64)
-    if group.of == "counts":
+    numbers: Any = np.array([label for label in members if label >= 0], np.int64)
+    if group.form == "counts":
         numbers = np.bincount(numbers, minlength=n_labels)
+    if group.summary is not None:
+        numbers = np.zeros(group.summary.size)
+        for m, label in enumerate(members):
+            if label >= 0:
+                group.summary.update(numbers, m, label, 1, own)
     return float(group.function(numbers, own))
 
 

@@ -131,7 +131,7 @@ def _group_from(
         )
     if "function" not in described:
         return classes[described["class"]].from_fields(own)
-    for name in filter(None, (described["function"], described.get("marked"))):
+    for name in filter(None, map(described.get, ("function", "marked", "update"))):
         if name not in functions:
             raise InvalidFile(
                 f"{path}: it uses the custom function {name!r}, which files do not hold; "

@@ -22,7 +22,7 @@ from policrf.crf.potentials.box_support import BoxSupport
 from policrf.crf.potentials.co_occurrence import CoOccurrence
 from policrf.crf.potentials.connectivity import Connectivity
 from policrf.crf.potentials.count_function import CountFunction
-from policrf.crf.potentials.custom import Custom
+from policrf.crf.potentials.custom import Custom, Summary
 from policrf.crf.potentials.label_cost import LabelCost
 from policrf.crf.potentials.label_order import LabelOrder
 from policrf.crf.potentials.pairwise import Pairwise
@@ -77,5 +77,6 @@ __all__ = [
     "Potential",
     "Potts",
     "RobustPotts",
+    "Summary",
     "Tables",
 ]

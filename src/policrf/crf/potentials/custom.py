@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,36 @@ from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CUSTOM, PARTIAL_FORMS, CliquePotential, Fields
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A few numbers that say all that a function needs to know of a clique's labels.
+
+    It starts with zeros and changes as members get and lose labels, so that a question costs what
+    `update` costs, whatever the size of the clique.
+    """
+
+    size: int
+    """How many numbers there are, 1 or more."""
+    update: Callable[[FloatArray, int, int, int, FloatArray], None]
+    """`update(summary, member, label, sign, parameters)` changes the summary (float64 `[size]`) in
+    place: member number `member` of the clique gets the label (sign +1) or loses it (sign −1)."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            raise InvalidPotential(
+                f"Summary: size must be a whole number from 1, not {self.size!r}"
+            )
+        if not callable(self.update):
+            raise InvalidPotential(
+                f"Summary: update must be callable, not {type(self.update).__name__}"
+            )
+
+    @property
+    def name(self) -> str:
+        """How files and messages call the update."""
+        return str(getattr(self.update, "__name__", type(self.update).__name__))
 
 
 class Custom(CliquePotential):
@@ -36,9 +67,10 @@ class Custom(CliquePotential):
         where there is no label yet. Labeling node by node then hears of the clique from its first
         member on, which local search from a complete labeling cannot.
     of
-        What `function` is called on: the clique's "labels", or its label "counts" (int64 `[L]`, how
-        many members have each label). A function of the counts costs O(L) a question instead of
-        O(clique), and is asked half-way by nature: partial is "subset" then.
+        What `function` is called on: the clique's "labels", its label "counts" (int64 `[L]`, how
+        many members have each label), or a `Summary` of them. A function of counts costs O(L) a
+        question instead of O(clique), one of a summary what its update costs; both are asked
+        half-way by nature: partial is "subset" then.
     name
         How files and error messages call it; by default the function's own name.
 
@@ -58,7 +90,7 @@ class Custom(CliquePotential):
         parameters: ArrayLike | Sequence[ArrayLike] | None = None,
         *,
         partial: str | Callable[[IntArray, FloatArray], float] = "complete",
-        of: Literal["labels", "counts"] = "labels",
+        of: Literal["labels", "counts"] | Summary = "labels",
         name: str | None = None,
     ) -> None:
         if not callable(function):
@@ -69,15 +101,20 @@ class Custom(CliquePotential):
             raise InvalidPotential(
                 f"Custom: partial must be 'complete', 'subset' or a function, not {partial!r}"
             )
-        if of not in ("labels", "counts"):
-            raise InvalidPotential(f"Custom: of must be 'labels' or 'counts', not {of!r}")
-        if of == "counts":
+        self.summary = of if isinstance(of, Summary) else None
+        self.form: str = "summary" if isinstance(of, Summary) else of
+        if self.form not in ("labels", "counts", "summary"):
+            raise InvalidPotential(
+                f"Custom: of must be 'labels', 'counts' or a Summary, not {of!r}"
+            )
+        if self.form != "labels":
             if callable(partial):
-                raise InvalidPotential("Custom: a function of counts needs no function for a part")
+                raise InvalidPotential(
+                    f"Custom: a function of {self.form} needs no function for a part"
+                )
             partial = "subset"
         self.cliques = Cliques(cliques, group=self.name)
         self.function = function
-        self.of = of
         self.partial_form: str = "marked" if callable(partial) else partial
         self.marked = partial if callable(partial) else None
         self.function_name = name or getattr(function, "__name__", type(function).__name__)
@@ -102,10 +139,17 @@ class Custom(CliquePotential):
         from policrf.crf.custom_call import address_of
 
         zeros = np.zeros(len(self), np.int64)
+        summary: Fields = {}
+        if self.summary is not None:
+            from policrf.crf.summary_call import update_address
+
+            address = update_address(self.summary.update, self.summary.name)
+            summary = {"summary_sizes": zeros + self.summary.size, "updates": zeros + address}
         return {
+            **summary,
             "addresses": zeros + address_of(self, self.function),
             "partial": zeros + PARTIAL_FORMS.index(self.partial_form),
-            "counted": zeros + int(self.of == "counts"),
+            "counted": zeros + int(self.form == "counts"),
             "marked": zeros if self.marked is None else zeros + address_of(self, self.marked),
             "data_sizes": np.diff(self.parameter_ptr),
             "data": self.parameters,
@@ -117,25 +161,34 @@ class Custom(CliquePotential):
 
     def described(self) -> dict[str, Any]:
         """What a file keeps beside the arrays: names of functions, and how they are asked."""
-        found = {"function": self.function_name, "of": self.of, "partial": self.partial_form}
+        found: dict[str, Any] = {
+            "function": self.function_name,
+            "of": self.form,
+            "partial": self.partial_form,
+        }
+        if self.summary is not None:
+            found |= {"update": self.summary.name, "summary_size": self.summary.size}
         if self.marked is not None:
             found["marked"] = getattr(self.marked, "__name__", "partial")
         return found
 
     @staticmethod
     def from_description(
-        fields: Fields, described: Mapping[str, Any], functions: Mapping[str, Callable[..., float]]
+        fields: Fields, described: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
     ) -> Custom:
         """The group whose `fields` and description these are; files hold no functions."""
         ptr = fields["parameter_ptr"]
         rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
         name, marked = described["function"], described.get("marked")
+        of = described.get("of", "labels")
+        if of == "summary":
+            of = Summary(int(described["summary_size"]), functions[described["update"]])
         return Custom(
             (fields["ptr"], fields["nodes"]),
             functions[name],
             rows,
             partial=described.get("partial", "complete") if marked is None else functions[marked],
-            of=described.get("of", "labels"),
+            of=of,
             name=name,
         )
 

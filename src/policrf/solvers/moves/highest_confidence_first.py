@@ -23,7 +23,7 @@ from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 20_000  # nodes that a kernel call prices, about
+SLICE = 4_000  # nodes that a kernel call prices, about
 
 
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:

@@ -3,9 +3,9 @@
     gain_c(l) = u_c · Σ_{j ∈ c} max(0, r_j − f_j(l))
 
 r_j is the lowest unary of member j among the labels that the clique has already, or j's mean where
-it has none; u_c is the part of the clique that is unlabeled, rounded up to eighths. The sum depends
-on which labels are there, and on nothing else: a gain changes when a label appears or an eighth is
-full, L + 8 times in an episode, and is the same for all members.
+it has none; u_c is the part of the clique that is unlabeled, in full eighths. The sum depends on
+which labels are there, and on nothing else: a gain changes when a label appears or an eighth ends,
+L + 8 times in an episode, and is the same for all members.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def gains_change(a: Arrays, g: Gains, c: int, label: int, by: int, labeled: int)
 
 @leaf
 def open_eighths(size: int, labeled: int) -> int:
-    """The part of a clique that is unlabeled, in eighths, rounded up."""
-    return -(-EIGHTHS * (size - labeled) // size)
+    """The part of a clique that is unlabeled, in full eighths."""
+    return EIGHTHS * (size - labeled) // size
 
 
 @leaf

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.policy.builders import halfway_instance
 
 import policrf as pc
 from policrf.errors import InvalidInstance, InvalidLabeling, UnknownName
@@ -29,9 +30,12 @@ def test_it_passes_the_checker() -> None:
         )
 
 
+@pytest.mark.parametrize("halfway", [False, True])
 @pytest.mark.parametrize("reward", ["difference", "sign", "shaped"])
-def test_masked_episodes_end_with_the_energy_of_the_labeling(reward: str) -> None:
+def test_masked_episodes_end_with_the_energy_of_the_labeling(reward: str, halfway: bool) -> None:
     scene = pc.make_scene(25, "B", seed=2)
+    if halfway:
+        scene = halfway_instance(1, n_nodes=25)
     env = make(instance=scene, reward=reward)
     observation, info = env.reset(seed=1)
     env.action_space.seed(1)

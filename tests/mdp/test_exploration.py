@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.policy.builders import halfway_instance
 
 import policrf as pc
 from policrf.crf.energy import assign, new_state, unassign
@@ -30,7 +31,11 @@ def scene() -> pc.Instance:
     return pc.make_scene(60, "B", seed=5)
 
 
-def test_every_set_picks_an_argmax_of_its_formula(scene: pc.Instance) -> None:
+@pytest.mark.parametrize("halfway", [False, True])
+def test_every_set_picks_an_argmax_of_its_formula(scene: pc.Instance, halfway: bool) -> None:
+    if halfway:  # its cliques are all that M3 can see
+        scene = halfway_instance(2, n_nodes=60, size=20)
+    n_labels = scene.crf.n_labels
     arrays, graph = scene.crf.arrays, build_graph(scene)
     generator = new_generator(3)
     state, explorer = new_state(arrays), new_explorer(scene.crf)
@@ -49,11 +54,21 @@ def test_every_set_picks_an_argmax_of_its_formula(scene: pc.Instance) -> None:
         node, label = explore(arrays, state, explorer, M3, False, generator)
         assert open_nodes[node]
         assert three[node, label] == three.max()
+        assert t == 0 or not halfway or three.max() == 1.0 or not has_mates(scene, labels)
         node, label = explore(arrays, state, explorer, (M1, RANDOM)[t % 2], True, generator)
         assert open_nodes[node]
-        assert 0 <= label < 21
+        assert 0 <= label < n_labels
         assign(arrays, state, node, label)
         note_labeled(graph, explorer, node)
+
+
+def has_mates(scene: pc.Instance, labels: np.ndarray) -> bool:
+    """Whether some clique has both labeled and unlabeled members."""
+    return any(
+        0 < int((labels[clique] >= 0).sum()) < len(clique)
+        for group in scene.crf.potentials[1:]
+        for clique in group.cliques
+    )
 
 
 def test_taking_a_label_away_is_the_reverse(scene: pc.Instance) -> None:

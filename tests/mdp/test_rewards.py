@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policy.builders import HALFWAY, halfway_crf
 
 import policrf as pc
 from policrf.errors import InvalidLabeling, UnknownName
@@ -75,6 +76,38 @@ def test_rewards_sum_to_the_energy(seed: int, forbidden: float) -> None:
     assert sums["difference"] == pytest.approx(-final)
     if np.isfinite(final):
         assert sums["shaped"] == pytest.approx(start - final, abs=1e-6)
+
+
+@pytest.mark.parametrize("form", HALFWAY)
+@pytest.mark.parametrize("seed", range(4))
+def test_rewards_of_potentials_asked_half_way(form: str, seed: int) -> None:
+    """R1 is the change of the energy of a part and sums to −E; R2 compares labels by it; undo."""
+    crf = halfway_crf(seed, n_nodes=9, size=5, forms=(form,))
+    rng = np.random.default_rng(seed)
+    episode = Episode(crf)
+    total, shaped, heard, start = 0.0, 0.0, False, episode.completed_energy
+    for node in rng.permutation(9):
+        label = int(rng.integers(4))
+        labels = episode.labels
+        before = reference_energy(crf, labels.tolist())
+        costs = []
+        for other in range(4):
+            labels[node] = other
+            costs.append(reference_energy(crf, labels.tolist()) - before)
+        rewards = episode.step(int(node), label)
+        episode.undo()
+        assert episode.energy == pytest.approx(before)
+        assert episode.step(int(node), label) == pytest.approx(rewards)
+        assert rewards["difference"] == pytest.approx(-costs[label])
+        lowest_other = min(cost for other, cost in enumerate(costs) if other != label)
+        if abs(costs[label] - lowest_other) > 1e-9:
+            assert rewards["sign"] == (1.0 if costs[label] < lowest_other else -1.0)
+        total += rewards["difference"]
+        shaped += rewards["shaped"]
+        heard |= bool(episode.state.value.any()) and not episode.done
+    assert heard
+    assert total == pytest.approx(-crf.energy(episode.labels))
+    assert shaped == pytest.approx(start - crf.energy(episode.labels))
 
 
 def test_sign_is_strict_unless_ties_are_allowed() -> None:

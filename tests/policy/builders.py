@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from scipy.spatial import Delaunay
 
@@ -49,6 +51,52 @@ def random_instance(
     )
     weights = softmax_over_neighbours(edges, rng.normal(size=len(edges)), n_nodes)
     return pc.Instance(crf, rng.normal(size=(n_nodes, n_features)), edges, weights)
+
+
+def climbs(labels, parameters):
+    """For every fall from one member to the next."""
+    return float(parameters[0] * np.sum(labels[:-1] > labels[1:]))
+
+
+def gaps(labels, parameters):
+    """For every label beside another one, with members that have none left open."""
+    known = labels[labels >= 0]
+    return float(parameters[0] * np.sum(known[:-1] != known[1:]) - 0.2 * np.sum(labels < 0))
+
+
+def distinct(counts, parameters):
+    """For every label but the first."""
+    return float(parameters[0] * max(0, np.sum(counts > 0) - 1))
+
+
+def odd(counts, parameters):
+    """For every label with an odd number of members."""
+    return float(parameters[0] * np.sum(counts % 2))
+
+
+HALFWAY = ("subset", "marked", "counts", "parity")
+
+
+def halfway_crf(
+    seed: int, *, n_nodes: int = 18, size: int = 7, forms: Collection[str] = HALFWAY
+) -> pc.CRF:
+    """Four labels, a chain, and overlapping cliques that are asked half-way in these forms."""
+    rng = np.random.default_rng(seed)
+    cliques = [np.sort(rng.choice(n_nodes, size, replace=False)) for _ in range(3)]
+    groups = {
+        "subset": pc.Custom(cliques, climbs, [[0.7]] * 3, partial="subset"),
+        "marked": pc.Custom(cliques[1:], gaps, [[0.4]] * 2, partial=gaps),
+        "counts": pc.Custom(cliques[:2], distinct, [[1.1]] * 2, of="counts"),
+        "parity": pc.Custom(cliques[1:], odd, [[0.3]] * 2, of="counts"),
+    }
+    edges = [[i, i + 1] for i in range(n_nodes - 1)]
+    unary = rng.exponential(size=(n_nodes, 4))
+    return pc.CRF(unary, pc.Potts(edges, 0.3), *(groups[form] for form in forms))
+
+
+def halfway_instance(seed: int, **options) -> pc.Instance:
+    """The same with plain features."""
+    return pc.Instance.from_crf(halfway_crf(seed, **options))
 
 
 def random_policy(

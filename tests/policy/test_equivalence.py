@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.policy.builders import KINDS, random_instance, random_policy
+from tests.policy.builders import KINDS, halfway_instance, random_instance, random_policy
 
 import policrf as pc
 from policrf.policy.engine import Engine
@@ -161,39 +161,36 @@ def test_the_papers_formula_by_hand() -> None:
     assert engine.scores(1) == pytest.approx([0.0, 0.0])
 
 
-def halfway_instance(seed: int) -> pc.Instance:
-    """Overlapping cliques that are asked half-way, of labels and of counts."""
-
-    def climbs(labels, parameters):
-        return float(parameters[0] * np.sum(labels[:-1] > labels[1:]))
-
-    def distinct(counts, parameters):
-        return float(parameters[0] * max(0, np.sum(counts > 0) - 1))
-
-    rng = np.random.default_rng(seed)
-    cliques = [np.sort(rng.choice(18, 7, replace=False)) for _ in range(3)]
-    crf = pc.CRF(
-        rng.exponential(size=(18, 4)),
-        pc.Potts([[i, i + 1] for i in range(17)], 0.3),
-        pc.Custom(cliques, climbs, [[0.7]] * 3, partial="subset"),
-        pc.Custom(cliques[:2], distinct, [[1.1]] * 2, of="counts"),
-    )
-    return pc.Instance.from_crf(crf)
-
-
 @pytest.mark.parametrize(("kind", "costs"), KINDS)
 def test_potentials_asked_half_way(kind: str, costs: str) -> None:
     instance = halfway_instance(1)
-    policy = random_policy(instance, kind, costs, 2)
-    follow(instance, policy, None)
-    engine = Engine(policy, instance, journal=4000)
-    before = engine.all_scores()
-    for _ in range(12):
-        node, label, _ = engine.best()
-        engine.step(node, label)
-    for _ in range(12):
+    follow(instance, random_policy(instance, kind, costs, 2), None)
+
+
+@pytest.mark.parametrize("costs", ["partial", "expected"])
+def test_a_clique_of_all_nodes_asked_half_way(costs: str) -> None:
+    """Large enough for gains to change in between, small enough for labels to appear late."""
+    instance = halfway_instance(3, n_nodes=40, size=40, forms=("counts",))
+    follow(instance, random_policy(instance, "residual", costs, 4), None)
+
+
+@pytest.mark.parametrize("journal", [4000, 1])
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+def test_undo_of_potentials_asked_half_way(kind: str, costs: str, journal: int) -> None:
+    """To the last bit, from what was kept or by computing it once more, at every length."""
+    instance = halfway_instance(1)
+    engine = Engine(random_policy(instance, kind, costs, 2), instance, journal=journal)
+    rng = np.random.default_rng(0)
+    before = []
+    for _ in range(18):
+        before.append((engine.all_scores(), engine.parts.work.scores.values.copy()))
+        node = int(rng.choice(np.flatnonzero(engine.labels < 0)))
+        engine.step(node, int(rng.integers(4)))
+    while before:
         engine.undo()
-    assert np.array_equal(engine.all_scores(), before)
+        scores, kept = before.pop()
+        assert np.array_equal(engine.all_scores(), scores)
+        assert np.array_equal(engine.parts.work.scores.values, kept)
 
 
 def test_half_way_costs_are_differences_of_the_energy_of_a_part() -> None:

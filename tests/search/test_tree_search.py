@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.policy.builders import halfway_instance
 from tests.search.reference import (
     PlainSearch,
     plain_as_dictionary,
@@ -18,6 +19,7 @@ import policrf as pc
 from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.policy.engine import Engine
 from policrf.random_numbers import new_generator
+from policrf.scenes import make_family
 from policrf.search.search import SearchOptions, TreeSearch
 from policrf.search.select_action import halving_schedule
 from policrf.testing.reference import reference_minimum
@@ -136,8 +138,11 @@ def test_rollouts_converge_to_the_optimum(seed):
 
 @pytest.mark.parametrize("leaf", ["rewards", "rollout"])
 @pytest.mark.parametrize("kind", ["paper", "residual"])
-def test_search_leaves_the_engine_as_it_was(kind, leaf):
+@pytest.mark.parametrize("halfway", [False, True])
+def test_search_leaves_the_engine_as_it_was(kind, leaf, halfway):
     instance = tiny_instance(7, n_nodes=14, n_labels=4)
+    if halfway:
+        instance = halfway_instance(7, n_nodes=14)
     policy = hcf(instance, kind=kind)
     search = TreeSearch(policy, instance, SearchOptions(leaf=leaf, simulations=30))
     for _ in range(5):
@@ -291,6 +296,20 @@ def test_search_lowers_the_energy_of_the_greedy_policy():
     searched = np.array([pc.solve(scene, policy, search=20, depth=4).energy for scene in scenes])
     assert searched.mean() < greedy.mean()
     assert (searched <= greedy + 1e-9).sum() >= 5
+
+
+@pytest.mark.parametrize("family", ["two_labels", "parity", "order"])
+def test_search_lowers_the_energy_of_potentials_asked_half_way(family):
+    """A rollout is the greedy labeling or better; the best one is kept."""
+    lowered = 0
+    for seed in range(3):
+        instance = pc.Instance.from_crf(make_family(family, 36, 3, seed=seed))
+        policy = hcf(instance)
+        greedy = pc.solve(instance, policy).energy
+        searched = pc.solve(instance, policy, search=12, leaf="rollout").energy
+        assert searched <= greedy + 1e-9
+        lowered += searched < greedy - 1e-9
+    assert lowered
 
 
 def test_options_are_checked():

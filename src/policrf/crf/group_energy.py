@@ -68,7 +68,9 @@ def counted_changes(a: Arrays, c: int, counts: IntArray, base: float, out: Float
         if np.isinf(after) or forbidden > int(np.isinf(before)):
             out[label] = np.inf
         else:
-            out[label] = total - (0.0 if np.isinf(before) else before) + after - base
+            # Where `base` is f_c, the difference of two entries is left, whatever the others are.
+            change = after if np.isinf(before) else after - before
+            out[label] = (total - base) + change
 
 
 @inner

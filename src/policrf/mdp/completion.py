@@ -24,11 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.crf.arrays import PARTIAL, Arrays
+from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, clique_energy, counting_energy
-from policrf.crf.potentials import AGREE, COMPLETE, SUPPORT
+from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.mdp.foresight import foresee, give_up_quotas
-from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
+from policrf.mdp.gains import Gains, find_gains, new_gains
+from policrf.types import Float32Array, FloatArray, IntArray
 
 # What a forbidden (infinite) term counts in Φ: a difference of two infinities would be no number.
 FORBIDDEN = 1e6
@@ -42,9 +43,7 @@ class Completion(NamedTuple):
     matches: IntArray  # [C]; members of z with clique_label
     beliefs: Float32Array  # [N, L]; what an unlabeled node may become; or [0, L]
     penalties: FloatArray  # [C]; of the quotas: clique_weight, or 0 where one is given up
-    gains: FloatArray  # [C, L]; what a label promises a clique that is asked half-way; or [0, L]
-    gain: FloatArray  # [1]; what a unit of it counts
-    present: BoolArray  # [L]; scratch space
+    gains: Gains  # what labels promise the cliques that are asked half-way
 
 
 def new_completion(
@@ -80,17 +79,13 @@ def new_completion(
     if beliefs and sweeps > 0:
         foresee(arrays, penalties, sweeps, share)
     matches = np.zeros(len(arrays.clique_kind), np.int64)
-    promising = gain > 0 and bool((arrays.custom[:, PARTIAL] != COMPLETE).any())
-    gains = np.zeros((len(matches) if promising else 0, unary.shape[1]))
     completion = Completion(
         default=fixed,
         labels=fixed.copy(),
         matches=matches,
         beliefs=share,
         penalties=penalties,
-        gains=gains,
-        gain=np.array([gain]),
-        present=np.zeros(unary.shape[1], np.bool_),
+        gains=new_gains(arrays, gain),
     )
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion
@@ -105,62 +100,7 @@ def complete(a: Arrays, z: Completion, labels: IntArray) -> None:
         z.matches[c] = 0
         for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
             z.matches[c] += z.labels[a.clique_nodes[m]] == a.clique_label[c]
-        if len(z.gains) and a.custom[c, PARTIAL] != COMPLETE:
-            clique_gains(a, z, c, labels)
-
-
-@leaf
-def clique_gains(a: Arrays, z: Completion, c: int, labels: IntArray) -> None:
-    """What each label promises clique c, which is asked half-way, from the labels given so far.
-
-        gain_c(l) = Σ over its unlabeled members j of max(0, r_j − f_j(l))
-
-    r_j is the lowest unary of j among the labels that the clique has already; without any, j's
-    mean. A label that many members still want is worth its price, though the first of them pays it.
-    """
-    n_labels = a.unary.shape[1]
-    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
-    anything = False
-    for label in range(n_labels):
-        z.gains[c, label] = 0.0
-        z.present[label] = False
-    for m in range(start, stop):
-        if labels[a.clique_nodes[m]] >= 0:
-            anything = True
-            z.present[labels[a.clique_nodes[m]]] = True
-    for m in range(start, stop):
-        j = a.clique_nodes[m]
-        if labels[j] >= 0:
-            continue
-        reference = np.inf
-        if not anything:
-            reference = finite_mean(a, j)
-        for label in range(a.cardinalities[j]):
-            if z.present[label]:
-                reference = min(reference, a.unary[j, label])
-        for label in range(a.cardinalities[j]):
-            if a.unary[j, label] < reference and reference < np.inf:
-                z.gains[c, label] += z.gain[0] * (reference - a.unary[j, label])
-
-
-@leaf
-def finite_mean(a: Arrays, j: int) -> float:
-    """The mean of the finite unaries of node j."""
-    total, count = 0.0, 0
-    for label in range(a.cardinalities[j]):
-        if a.unary[j, label] < np.inf:
-            total += a.unary[j, label]
-            count += 1
-    return total / count
-
-
-@leaf
-def refresh_gains(a: Arrays, z: Completion, i: int, labels: IntArray) -> None:
-    """Bring the gains of the cliques of node i up to date, after its label has changed."""
-    if len(z.gains):
-        for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
-            if a.custom[a.node_clique[k], PARTIAL] != COMPLETE:
-                clique_gains(a, z, a.node_clique[k], labels)
+    find_gains(a, z.gains, labels)
 
 
 @leaf

@@ -105,11 +105,11 @@ def costs_change(
     """Whether labeling a node changes what clique c costs its other unlabeled members.
 
     `label` is the node's label, which the state already holds, and `old` its label in the
-    completion before that.
+    completion before that. Cliques that are asked half-way are left out.
     """
     kind = a.clique_kind[c]
     if a.custom[c, ASKED] != COMPLETE:
-        return True  # asked half-way, it speaks at every step
+        return False  # left to `halfway.reach_halfway`
     if kind != AGREE and kind != SUPPORT:
         last_but_one = s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
         return last_but_one if mode == PARTIAL else label != old
@@ -169,9 +169,9 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
             out[wanted] += clique_gain(a, mode, z, c, s.labeled[c], s.matches[c], others)
         elif a.custom[c, ASKED] != COMPLETE:
             add_partial_costs(a, s, i, c, a.node_entry[k], out)
-            if len(z.gains):
+            if len(z.gains.values):
                 for label in range(len(out)):
-                    out[label] -= z.gains[c, label]
+                    out[label] -= z.gains.values[c, label]
         elif mode != PARTIAL or s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
             if kind == TABLE:
                 add_table_costs(a, labels, i, c, a.node_entry[k], out)

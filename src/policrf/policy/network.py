@@ -64,7 +64,7 @@ class Network:
     """Sweeps of mean field by which expected costs foresee unlabeled nodes; 0: their unaries."""
     quota_limit: float = 1.0
     """Expected costs leave out quotas of more than this many times their penalty; 0: none."""
-    gain: float = 0.3
+    gain: float = 0.5
     """What a label's promise to a clique that is asked half-way counts in its cost; 0: nothing."""
 
     def __post_init__(self) -> None:

@@ -161,6 +161,8 @@ def score_all(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> 
         if s.labels[i] < 0:
             w.best[i] = score_node(n, g, a, s, z, w, i)
             w.scores.values[i] = w.costs[2, w.best[i]]
+    for k in range(len(w.added)):
+        w.added[k] = s.added[k]
 
 
 @leaf

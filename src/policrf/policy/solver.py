@@ -8,22 +8,26 @@ relabels, boxes, cuts and pairs, tried where more than one label is left.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from policrf.crf.arrays import PARTIAL
 from policrf.crf.instance import Instance
-from policrf.crf.potentials import CUSTOM
+from policrf.crf.model import CRF
+from policrf.crf.potentials import COMPLETE, CUSTOM
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from policrf.policy.policy import Policy
 
-SLICE = 4000  # steps between two looks at the clock
+SLICE = 4000  # steps between two looks at the clock, if none of them takes long
+FIRST_SLICE = 64  # steps before the first one, where cliques are asked half-way
+PACE = 0.02  # seconds between two looks, about, where functions are expensive
 
 
 class Proven(NamedTuple):
@@ -101,15 +105,15 @@ def label_greedily(
     order, chosen = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     step_scores = np.empty(n_nodes)
     wanted = {int(step) for step in snapshots if 0 <= step < n_nodes}
-    stops = sorted({*range(0, n_nodes, SLICE), *wanted, n_nodes})
     pictures: dict[int, Any] = {}
-    done = 0
-    for start, stop in pairwise(stops):
-        if run.expired():
-            break
-        if start in wanted:
-            pictures[start] = engine.all_scores()
-        engine.greedy(order, chosen, step_scores, start, stop)
+    done, steps = 0, FIRST_SLICE if asked_halfway(run.crf).any() else SLICE
+    while done < n_nodes and not run.expired():
+        if done in wanted:
+            pictures[done] = engine.all_scores()
+        stop = min([done + steps, n_nodes, *(step for step in wanted if step > done)])
+        begun = time.perf_counter()
+        engine.greedy(order, chosen, step_scores, done, stop)
+        steps = next_slice(stop - done, time.perf_counter() - begun)
         done = stop
     labels = engine.labels
     labels[labels < 0] = start_labels[labels < 0]
@@ -126,16 +130,35 @@ def label_greedily(
     return labels
 
 
+def next_slice(steps: int, seconds: float) -> int:
+    """How many steps take about PACE, where the last `steps` took `seconds`.
+
+    >>> next_slice(64, 0.001), next_slice(64, 0.2), next_slice(4000, 0.001)
+    (128, 6, 4000)
+    """
+    return max(1, min(2 * steps, SLICE, int(steps * PACE / max(seconds, 1e-9))))
+
+
+def asked_halfway(crf: CRF) -> BoolArray:
+    """Which cliques speak before all their members are labeled `[C]`."""
+    return np.asarray(crf.arrays.custom[:, PARTIAL] != COMPLETE)
+
+
+def has_functions(crf: CRF) -> bool:
+    """Whether there are cliques that are asked for values, and not known from inside."""
+    return bool((asked_halfway(crf) | (crf.arrays.clique_kind >= CUSTOM)).any())
+
+
 def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     """Improve `labels` by local search and offer what it ends in.
 
-    Where cliques are custom, by all moves of the solver `refine`, whole cliques and half-way
-    repairs among them; elsewhere by those that pay for their time after a policy.
+    Where cliques are asked for values, by all moves of the solver `refine`, whole cliques and
+    half-way repairs among them; elsewhere by those that pay for their time after a policy.
     """
     from policrf.solvers.refine.refine import Moves, improve
     from policrf.solvers.refine.refine_anytime import search_on
 
-    custom = bool((run.crf.arrays.clique_kind >= CUSTOM).any())
+    custom = has_functions(run.crf)
     moves = Moves() if custom else Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive
     run.info["moves"], run.info["converged"] = improve(
@@ -150,11 +173,11 @@ def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
 def prove_labels(run: Run) -> Proven | None:
     """What dead-end elimination proves; None where it proves nothing.
 
-    That is with custom terms, of which only values are known, and where no labeling is allowed.
+    That is with terms of which only values are known, and where no labeling is allowed.
     """
     from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate, only_labels
 
-    if run.expired() or (run.crf.arrays.clique_kind >= CUSTOM).any():
+    if run.expired() or has_functions(run.crf):
         return None
     alive = allowed_labels(run.crf.unary)
     return Proven(alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else None

@@ -15,10 +15,11 @@ import numpy as np
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, unassign
-from policrf.mdp.completion import Completion, refresh_gains, set_completed
+from policrf.mdp.completion import Completion, set_completed
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import costs_change, inputs_change
+from policrf.policy.halfway import reach_halfway
 from policrf.policy.layers import copy_row, send
 from policrf.policy.net import (
     COST_MODE,
@@ -174,12 +175,12 @@ def step(
     if residual or w.journal.used[TRACKING]:
         added = assign(a, s, i, label)
         set_completed(a, z, i, label)
-        refresh_gains(a, z, i, s.labels)
     else:
         s.labels[i] = label
     count = reach_network(g, w.reach, i)
     if residual:
         count = reach_energy(a, n.sizes[COST_MODE], s, z, w, i, count)
+        count = reach_halfway(a, s, z, w, i, label, 1, count)
     if recording:
         width = n.sizes[WIDTH]
         record(w.journal, w.reach, s.labels, w.rows, w.best, w.scores, width, i, count, before)
@@ -195,6 +196,7 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     j.used[STEPS] -= 1
     step = j.used[STEPS]
     i = j.steps[step, NODE]
+    label = s.labels[i]
     kept = j.steps[step, KEPT] != 0
     count = 0
     if not kept:
@@ -205,7 +207,8 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     unassign(a, s, i)
     s.total[0] = j.energies[step]
     set_completed(a, z, i, z.default[i])
-    refresh_gains(a, z, i, s.labels)
+    if n.sizes[SEES_COSTS]:
+        count = reach_halfway(a, s, z, w, i, label, -1, count)
     if not kept:
         recompute(n, g, a, s, z, w, count)
         return int(i)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.energy import new_state
 from policrf.crf.model import CRF
 from policrf.mdp.tournament import Tournament, new_tournament
 from policrf.policy.net import COLUMNS, HIDDEN, LAYERS, SEES_COSTS, WIDTH, Net
@@ -53,6 +54,7 @@ class Work(NamedTuple):
     scores: Tournament  # that score; −inf where labeled
     special: IntArray  # [L]; labels of one node with other inputs than their margin
     inputs: Float32Array  # [L, D]; their inputs
+    added: FloatArray  # as State.added: what it was when the members were scored; NaN = not known
     restricted: NDArray[np.bool_]  # [N]; whether some label of the node is not allowed
     reach: Reach
     journal: Journal
@@ -74,6 +76,7 @@ def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
         scores=new_tournament(n_nodes),
         special=np.zeros(n_labels, np.int64),
         inputs=np.zeros((n_labels, N_INPUTS), np.float32),
+        added=new_state(crf.arrays).added,
         restricted=np.asarray(~np.isfinite(crf.unary).all(axis=1), np.bool_),
         reach=Reach(
             touched=np.zeros(n_nodes + 1, np.int64),

@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from tests.policy.builders import HALFWAY, halfway_crf
 
 import policrf as pc
 from policrf.solvers.moves.highest_confidence_first import SLICE, highest_confidence_first
@@ -45,6 +46,24 @@ def test_follows_the_definition(seed):
     assert solution.order.dtype == np.int64
 
 
+@pytest.mark.parametrize("form", HALFWAY)
+@pytest.mark.parametrize("seed", range(3))
+def test_follows_the_definition_where_cliques_are_asked_half_way(form, seed):
+    crf = halfway_crf(seed, n_nodes=12, size=8, forms=(form,))
+    order, labels = naive(crf)
+    solution = pc.solve(crf, "highest_confidence_first", descend=False)
+    assert solution.order.tolist() == order
+    assert solution.labels.tolist() == labels
+
+
+def test_a_label_cost_is_priced_where_a_label_appears():
+    """Calls of the function: one for each label that is asked about, and one for the new state."""
+    unary = np.random.default_rng(0).exponential(size=(200, 4))
+    group = pc.Custom([np.arange(200)], lambda c, _: float(np.sum(c > 0)), of="counts")
+    solution = pc.solve(pc.CRF(unary, group), "highest_confidence_first", descend=False)
+    assert solution.calls <= 200 * (4 + 1) + 10
+
+
 def test_ties_go_to_the_lowest_node_and_single_labels_come_first():
     unary = np.zeros((4, 2))
     unary[2, 0] = np.inf
@@ -67,14 +86,15 @@ def test_a_dead_end_still_gives_a_labeling():
 def test_without_time_for_all_nodes_the_rest_keep_their_start():
     crf = pc.make_scene(3_000, "B", seed=0).crf
     whole = pc.solve(crf, "highest_confidence_first", descend=False)
-    # The nodes are scored in two slices and labeled in two; the time is up before the last.
-    looks = iter([False, False, False])
+    # The nodes are scored in one slice and labeled in several; the time is up after the first.
+    looks = iter([False, False])
     run = Run(crf, "highest_confidence_first")
     run.expired = lambda: next(looks, True)
     highest_confidence_first(run)
     solution = run.solution()
-    first, rest = np.split(whole.order, [SLICE])
-    assert solution.info["labeled"] == SLICE
+    labeled = solution.info["labeled"]
+    first, rest = np.split(whole.order, [labeled])
+    assert 0 < labeled < min(SLICE, crf.n_nodes)
     assert solution.order is None
     assert solution.labels[first].tolist() == whole.labels[first].tolist()
     assert solution.labels[rest].tolist() == crf.unary[rest].argmin(axis=1).tolist()

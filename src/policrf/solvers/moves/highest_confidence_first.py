@@ -3,7 +3,9 @@
 The cost of label l of an unlabeled node i is what it adds to the partial energy, in which a term
 counts once all its nodes are labeled; the node's confidence is the margin of its second-best label
 over its best. Labeling a node changes the margins of its neighbours, and of the last unlabeled
-member of each of its cliques, and of no other node: O(degree · (L + log N)) a step.
+member of each of its cliques, and of no other node: O(degree · (L + log N)) a step. A clique that
+is asked half-way may change those of all its unlabeled members; where it counts labels, it does so
+only where what it adds to them has changed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner, kernel
-from policrf.crf.arrays import PARTIAL, Arrays
+from policrf.crf.additions import additions_change
+from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, label_costs, new_state
 from policrf.crf.potentials import COMPLETE
@@ -20,7 +23,7 @@ from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 2_000  # nodes a kernel call labels; or prices, where cliques are asked at every step
+SLICE = 4_000  # nodes that a kernel call prices, about
 
 
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
@@ -37,8 +40,7 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     state, heap = new_state(arrays), new_heap(n_nodes)
     order = np.empty(n_nodes, np.int64)
-    asked = arrays.custom[:, PARTIAL] != COMPLETE
-    size = max(1, SLICE // int(np.diff(arrays.clique_ptr)[asked].max(initial=1)))
+    seen = np.full_like(state.added, np.nan)
     for start in range(0, n_nodes, SLICE):
         if run.expired():
             return
@@ -47,7 +49,7 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     order_heap(heap)
     done = 0
     while done < n_nodes and not run.expired():
-        done = label_nodes(arrays, state, heap, order, done, min(done + size, n_nodes))
+        done = label_nodes(arrays, state, heap, order, done, seen)
         raise_if_failed()
     if done < n_nodes:
         run.info["labeled"] = done
@@ -96,32 +98,41 @@ def score_nodes(a: Arrays, s: State, h: Heap, start: int, stop: int) -> None:
 
 
 @kernel
-def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, stop: int) -> int:
-    """Label nodes until `stop` are labeled; returns how many are."""
+def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, seen: FloatArray) -> int:
+    """Label nodes, `done` so far, until SLICE are priced or none is left; how many are labeled."""
     costs = np.empty(a.unary.shape[1])
-    while done < stop:
+    priced = 0
+    while done < len(order) and priced < SLICE:
         i = pop_first(h)
         label_costs(a, s, i, costs)
         assign(a, s, i, best_label(a, i, costs))
         order[done] = i
         done += 1
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
-            rescore(a, s, h, a.adj_node[k], costs)
+            priced += rescore(a, s, h, a.adj_node[k], costs)
         for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
             c = a.node_clique[k]
-            # A clique speaks when one member is left, or at every step if it is asked half-way.
-            if a.custom[c, PARTIAL] != COMPLETE or (
-                s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
-            ):
+            if clique_speaks(a, s, seen, i, c, a.node_entry[k], costs):
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-                    if s.labels[a.clique_nodes[m]] < 0:
-                        rescore(a, s, h, a.clique_nodes[m], costs)
+                    priced += rescore(a, s, h, a.clique_nodes[m], costs)
     return done
 
 
 @inner
-def rescore(a: Arrays, s: State, h: Heap, i: int, costs: FloatArray) -> None:
-    """Bring the key of node i up to date, if it is not labeled yet."""
-    if s.labels[i] < 0:
-        label_costs(a, s, i, costs)
-        change_key(h, i, margin(costs))
+def clique_speaks(
+    a: Arrays, s: State, seen: FloatArray, i: int, c: int, entry: int, costs: FloatArray
+) -> bool:
+    """Whether labeling its member i changed what clique c costs its unlabeled members."""
+    if a.custom[c, PARTIAL] == COMPLETE:
+        return bool(s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1)
+    return a.custom[c, COUNTS] < 0 or additions_change(a, s, seen, i, c, entry, costs)
+
+
+@inner
+def rescore(a: Arrays, s: State, h: Heap, i: int, costs: FloatArray) -> int:
+    """Bring the key of node i up to date, if it is not labeled yet; how many nodes that were."""
+    if s.labels[i] >= 0:
+        return 0
+    label_costs(a, s, i, costs)
+    change_key(h, i, margin(costs))
+    return 1

@@ -20,14 +20,15 @@ GRID = (
     "refine",
     "exact",
 )
+GENERIC = ("icm", "complete: highest_confidence_first", "lazy_flipper", "annealing")
+"""What there is without asking a potential half-way: the rows to be compared with."""
 POTENTIALS = (
-    "icm",
+    *GENERIC,
     "highest_confidence_first",
-    "lazy_flipper",
     "belief_propagation",
-    "annealing",
     "refine:start=unary",
-    "refine",
-    "untrained",
+    "untrained + icm",
     "untrained:refine=true",
+    "auto",
+    "cp_sat",
 )

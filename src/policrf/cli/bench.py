@@ -154,7 +154,7 @@ def _potentials(config: Potentials) -> list[Table]:
         print(f"{name} is left out: {why}", file=sys.stderr)
     if config.plan:
         row = (left.solves, left.seconds / 60)
-        note = "A row that overruns its budget, or is disturbed and measured again, takes longer."
+        note = "Rows that overrun their budgets take longer."
         return [Table("What is left", ("solves", "minutes"), (row,), note)]
     with progress_bar("solving", left.solves) as advance:
         results = run_potentials(

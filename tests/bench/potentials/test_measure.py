@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from policrf.bench.potentials import measure as module
-from policrf.bench.potentials.measure import measure, measure_undisturbed
+from policrf.bench.potentials.measure import cpu_budgets, measure
 from policrf.bench.potentials.problem import Problem, small_problem
 from policrf.bench.potentials.rows import Row
 from policrf.crf.potentials import Custom
@@ -14,16 +16,17 @@ from policrf.scenes import make_family
 from policrf.solvers import solve
 
 
-def test_a_disturbed_solve_is_measured_again(monkeypatch):
-    shares = iter([0.3, 0.95, 1.0])
-
-    def measured(*_):
-        share = next(shares)
-        return {"energy": share, "wall_seconds": 1.0, "cpu_seconds": share}
-
-    monkeypatch.setattr(module, "measure", measured)
-    assert measure_undisturbed(None, "icm", 1.0, tries=3)["energy"] == 0.95
-    assert next(shares) == 1.0  # an undisturbed one is not
+def test_budgets_are_cpu_time_and_the_clock_is_put_back(monkeypatch):
+    now = {"wall": 100.0, "cpu": 7.0}
+    monkeypatch.setattr(module, "cpu_time", lambda: now["cpu"])
+    monkeypatch.setattr(time, "perf_counter", lambda: now["wall"])
+    with cpu_budgets():
+        now |= {"wall": 104.0, "cpu": 8.0}
+        assert time.perf_counter() == 1.0
+        # A solver that waits for something else comes to an end.
+        now["wall"] = 150.0
+        assert time.perf_counter() == 5.0
+    assert time.perf_counter() == 150.0
 
 
 def test_the_second_step_starts_where_the_first_ends():

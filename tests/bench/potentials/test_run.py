@@ -50,12 +50,13 @@ def fake(monkeypatch, **figures):
     """Replace measuring by fixed figures; returns what was measured."""
     measured = []
 
-    def measure(problem, row, budget, tries):
+    def measure(problem, row, budget):
         measured.append((row, budget))
         shown = {"energy": 1.0, "proven": False, "calls": 1, "stopped": False}
         return shown | {"wall_seconds": 1.0, "cpu_seconds": 1.0} | figures
 
-    monkeypatch.setattr(run, "measure_undisturbed", measure)
+    monkeypatch.setattr(run, "measure", measure)
+    monkeypatch.setattr(run, "warm_up", lambda grid, missing: None)
     return measured
 
 
@@ -142,7 +143,6 @@ def test_the_command_says_what_is_left(tmp_path, capsys):
         ({"solvers": ("magic",)}, UnknownName, "no solver is called 'magic'"),
         ({"solvers": ("icm + magic",)}, UnknownName, "no solver is called 'magic'"),
         ({"budgets": (0.0,)}, InvalidOption, "above 0"),
-        ({"tries": 0}, InvalidOption, "tries must be 1 or more"),
         ({"seeds": ()}, InvalidOption, "give one or more"),
     ],
 )

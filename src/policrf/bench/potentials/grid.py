@@ -1,7 +1,7 @@
 """What `policrf bench potentials` measures: families × sizes × seeds × rows × budgets.
 
-A budget is in milliseconds for 144 nodes, and grows with the number of nodes. Gaps are measured
-from the lowest energy of any row, and of a long run where the CRF is small enough for one.
+A budget is in milliseconds of CPU time for 144 nodes, and grows with their number. Gaps are
+measured from the lowest energy of any row, and of a long run where the CRF is small enough for one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PotentialGrid:
     labels: int = 6
     """Number of labels; superpixels have their own."""
     budgets: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
-    """Milliseconds of a solve for 144 nodes; N nodes get N / 144 times as many."""
+    """Milliseconds of CPU time of a solve for 144 nodes; N nodes get N / 144 times as many."""
     solvers: tuple[str, ...] = POTENTIALS
     """Rows: solvers with options, "A + B" for one after the other, "complete: A", or cp_sat."""
     large: int = 5000
@@ -54,8 +54,6 @@ class PotentialGrid:
     """Folder that `policrf prepare` wrote, of about 250 superpixels an image, for superpixels."""
     energy: Path | None = None
     """Weights of that data's energy (energy.yaml); by default those of the package."""
-    tries: int = 3
-    """A solve that had less than 90 % of a core is measured again, this often in all."""
 
     def seeds_at(self, size: int) -> int:
         """How many CRFs there are of a size."""
@@ -77,8 +75,6 @@ def check_grid(grid: PotentialGrid) -> None:
             raise UnknownName(
                 f"no family of potentials is called {family!r}; there are {', '.join(ALL_FAMILIES)}"
             )
-    if grid.tries < 1:
-        raise InvalidOption(f"tries must be 1 or more, not {grid.tries}")
     if not grid.budgets or min(grid.budgets) <= 0 or grid.reference_factor < 0:
         raise InvalidOption("budgets are milliseconds above 0; give one or more")
     if not grid.seeds or min(grid.seeds) < 1:

@@ -1,13 +1,15 @@
 """One solve of the benchmark: energy, calls of custom functions, wall and CPU seconds.
 
-A budget is `seconds=` of a solve, which is wall time. CPU time is that of all threads and of child
-processes, so that no solver gains by having more of them.
+Budgets are CPU time: while a solve is measured, the clock that solvers read tells the CPU time of
+the process, so that others who use the machine take nothing from anybody's budget.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from policrf.bench.potentials.grid import seconds_of
 from policrf.bench.potentials.problem import Problem
@@ -17,23 +19,8 @@ from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.types import Solution
 
-WHOLE_CORE = 0.9  # share of CPU time in wall time from which on a solve was not disturbed
 STOPPED = 0.8  # share of its budget below which a solver has stopped by itself
-
-
-def measure_undisturbed(problem: Problem, row: str, budget: float, tries: int) -> Result:
-    """The try that had most of a core: a budget is wall time, and others may use the machine."""
-    best = measure(problem, row, budget)
-    for _ in range(tries - 1):
-        if "refused" in best or cpu_share(best) >= WHOLE_CORE:
-            break
-        best = max(best, measure(problem, row, budget), key=cpu_share)
-    return best
-
-
-def cpu_share(result: Result) -> float:
-    """CPU time of a solve / its wall time."""
-    return float(result["cpu_seconds"] / max(result["wall_seconds"], 1e-9))
+PATIENCE = 10  # wall time / CPU time from which on a solver waits for something, and time runs
 
 
 def measure(problem: Problem, row: str, budget: float | None) -> Result:
@@ -53,29 +40,48 @@ def measure(problem: Problem, row: str, budget: float | None) -> Result:
     # A policy's file is read, and arrays are built, before the clock runs.
     _, steps = crf.arrays, [(spec.solver, spec.options) for spec in parsed.steps]
     seconds = None if budget is None else seconds_of(budget, crf.n_nodes)
-    cpu, wall = cpu_time(), time.perf_counter()
     found: Solution | None = None
-    calls = 0
-    try:
-        for solver, options in steps:
-            left = seconds
-            if seconds is not None and found is not None:
-                left = max(0.0, seconds - (time.perf_counter() - wall))
-            labels = None if found is None else found.labels
-            found = solve(crf, solver, seconds=left, initial=labels, **options)
-            calls += found.calls
-    except (UnsupportedPotential, TooLarge) as refusal:
-        return {"refused": str(refusal)}
-    wall_seconds, cpu_seconds = time.perf_counter() - wall, cpu_time() - cpu
+    calls, left, wall = 0, seconds, time.perf_counter()
+    with cpu_budgets():
+        start = time.perf_counter()
+        try:
+            for solver, options in steps:
+                labels = None if found is None else found.labels
+                found = solve(crf, solver, seconds=left, initial=labels, **options)
+                calls += found.calls
+                if seconds is not None:
+                    left = max(0.0, seconds - (time.perf_counter() - start))
+        except (UnsupportedPotential, TooLarge) as refusal:
+            return {"refused": str(refusal)}
+        cpu_seconds = time.perf_counter() - start
     assert found is not None
     return {
         "energy": found.energy,
         "proven": found.optimal,
         "calls": calls,
-        "wall_seconds": wall_seconds,
+        "wall_seconds": time.perf_counter() - wall,
         "cpu_seconds": cpu_seconds,
-        "stopped": seconds is None or wall_seconds < STOPPED * seconds,
+        "stopped": seconds is None or cpu_seconds < STOPPED * seconds,
     }
+
+
+@contextmanager
+def cpu_budgets() -> Iterator[None]:
+    """Within, `time.perf_counter` tells CPU time, of all threads and of children that have ended.
+
+    A tenth of the wall time counts at least: a solver that waits for a process comes to an end.
+    """
+    wall_clock = time.perf_counter
+    wall, cpu = wall_clock(), cpu_time()
+
+    def clock() -> float:
+        return max(cpu_time() - cpu, (wall_clock() - wall) / PATIENCE)
+
+    time.perf_counter = clock
+    try:
+        yield
+    finally:
+        time.perf_counter = wall_clock
 
 
 def cpu_time() -> float:

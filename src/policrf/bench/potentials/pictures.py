@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from policrf.bench.potentials.grid import ALL_FAMILIES, PotentialGrid
 from policrf.bench.potentials.summary import CellKey, Summary
 from policrf.plots.figures import Lines, line_figure
+
+SPREAD = 4.0  # height of a panel / (median − lowest energy)
 
 Points = tuple[Sequence[float], Sequence[float]]
 
@@ -16,14 +20,21 @@ def draw(summary: Summary, grid: PotentialGrid, folder: Path) -> list[Path]:
     """potentials-FAMILY.png for each family, one panel a size."""
     written = []
     for family in summary.families():
-        panels = [
-            Lines(f"N = {n:,}", _lines(family, n, summary, grid)) for n in summary.sizes(family)
-        ]
+        panels = [_panel(family, n, summary, grid) for n in summary.sizes(family)]
         path = folder / f"potentials-{family}.png"
         title = f"{family}: {ALL_FAMILIES[family]}"
         line_figure(path, panels, "CPU seconds of a solve", "mean energy", title=title)
         written.append(path)
     return written
+
+
+def _panel(family: str, n: int, summary: Summary, grid: PotentialGrid) -> Lines:
+    """One size. The axis ends where half of all points would still be well apart."""
+    lines = _lines(family, n, summary, grid)
+    energies = np.concatenate([points[1] for points in lines.values()])
+    low = float(energies.min())
+    top = low + SPREAD * float(np.median(energies) - low)
+    return Lines(f"N = {n:,}", lines, top if low < top < energies.max() else None)
 
 
 def _lines(family: str, n: int, summary: Summary, grid: PotentialGrid) -> dict[str, Points]:

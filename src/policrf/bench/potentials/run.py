@@ -20,7 +20,7 @@ from policrf.bench.potentials.grid import (
     seconds_of,
     tasks,
 )
-from policrf.bench.potentials.measure import measure, measure_undisturbed
+from policrf.bench.potentials.measure import measure
 from policrf.bench.potentials.problem import Problem, make_problem, small_problem
 from policrf.bench.potentials.rows import CP_SAT, Row
 from policrf.bench.result_log import Result, ResultLog
@@ -79,7 +79,7 @@ def _result(
         budgets = grid.budgets_at(task["n"])
         seconds = [seconds_of(budget, problem.crf.n_nodes) for budget in budgets]
         return peer.result(problem.crf, task["family"], seconds, budgets.index(task["budget"]))
-    return measure_undisturbed(problem, task["row"], task["budget"], grid.tries)
+    return measure(problem, task["row"], task["budget"])
 
 
 MEASURED = ("energy", "proven", "calls", "wall_seconds", "cpu_seconds", "stopped")
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
     """What is left to do."""
 
     solves: int
-    seconds: float  # about; rows that overrun their budgets, and disturbed ones, take longer
+    seconds: float  # about; rows that overrun their budgets take longer
 
 
 def plan(grid: PotentialGrid, folder: Path) -> Plan:

@@ -20,11 +20,17 @@ GRID = (
     "refine",
     "exact",
 )
-GENERIC = ("icm", "complete: highest_confidence_first", "lazy_flipper", "annealing")
+GENERIC = (
+    "icm",
+    "complete: highest_confidence_first",
+    "complete: lazy_flipper",  # it starts from the former
+    "annealing",
+)
 """What there is without asking a potential half-way: the rows to be compared with."""
 POTENTIALS = (
     *GENERIC,
     "highest_confidence_first",
+    "lazy_flipper",
     "belief_propagation",
     "refine:start=unary",
     "untrained + icm",

@@ -159,8 +159,8 @@ class Lines:
     title: str
     lines: dict[str, tuple[Sequence[float], Sequence[float]]]
     """Name -> x and y of its points, in the order they are joined."""
-    top: float | None = None
-    """Where the y axis ends, if not above all points."""
+    span: tuple[float, float] | None = None
+    """Where the y axis begins and ends, if it does not hold all points."""
 
 
 def line_figure(
@@ -194,8 +194,8 @@ def line_figure(
                 (drawn[name],) = axis.plot(x, y, marker=marker, color=f"C{k % 10}", label=name)
         axis.set_xscale("log")
         axis.xaxis.set_minor_formatter("")
-        if panel.top is not None:
-            axis.set_ylim(top=panel.top)
+        if panel.span is not None:
+            axis.set_ylim(*panel.span)
         axis.set_title(panel.title, fontsize=10)
         axis.set_xlabel(x_name)
         axis.grid(alpha=0.3)

@@ -33,8 +33,9 @@ def _panel(family: str, n: int, summary: Summary, grid: PotentialGrid) -> Lines:
     lines = _lines(family, n, summary, grid)
     energies = np.concatenate([points[1] for points in lines.values()])
     low = float(energies.min())
-    top = low + SPREAD * float(np.median(energies) - low)
-    return Lines(f"N = {n:,}", lines, top if low < top < energies.max() else None)
+    height = SPREAD * float(np.median(energies) - low)
+    span = (low - 0.05 * height, low + height) if 0 < height < energies.max() - low else None
+    return Lines(f"N = {n:,}", lines, span)
 
 
 def _lines(family: str, n: int, summary: Summary, grid: PotentialGrid) -> dict[str, Points]:

@@ -32,7 +32,7 @@ class PotentialGrid:
     """Families of potentials."""
     sizes: tuple[int, ...] = (64, 250, 1000, 10_000)
     """Numbers of nodes."""
-    seeds: tuple[int, ...] = (5, 3, 3, 1)
+    seeds: tuple[int, ...] = (4, 3, 3, 1)
     """CRFs of each family, one number a size; the last one holds for all further sizes."""
     labels: int = 6
     """Number of labels; superpixels have their own."""

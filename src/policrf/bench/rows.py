@@ -20,14 +20,21 @@ GRID = (
     "refine",
     "exact",
 )
-POTENTIALS = (
+GENERIC = (
     "icm",
+    "complete: highest_confidence_first",
+    "complete: lazy_flipper",  # it starts from the former
+    "annealing",
+)
+"""What there is without asking a potential half-way: the rows to be compared with."""
+POTENTIALS = (
+    *GENERIC,
     "highest_confidence_first",
     "lazy_flipper",
     "belief_propagation",
-    "annealing",
     "refine:start=unary",
-    "refine",
-    "untrained",
+    "untrained + icm",
     "untrained:refine=true",
+    "auto",
+    "cp_sat",
 )

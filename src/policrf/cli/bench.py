@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import tyro
 
 from policrf.bench import runtime
-from policrf.bench.potentials import PotentialGrid
+from policrf.bench.potentials.grid import PotentialGrid
 from policrf.bench.runtime import Runtime
 from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
 from policrf.evaluation.tables import Table, write_tables
@@ -56,6 +57,8 @@ class Potentials(PotentialGrid):
 
     out: Path = Path("bench-potentials")
     """Folder for results, Markdown, CSV, JSON and pictures."""
+    plan: bool = False
+    """Only say how many solves are left, and about how long they take."""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -138,16 +141,28 @@ def _runtime(config: RunTime) -> list[Table]:
 
 
 def _potentials(config: Potentials) -> list[Table]:
-    from policrf.bench.potential_tables import all_figures, draw, tabulate
-    from policrf.bench.potentials import missing_tasks, run_potentials
+    from policrf.bench.potentials.bars import bars
+    from policrf.bench.potentials.grid import left_out
+    from policrf.bench.potentials.pictures import draw
+    from policrf.bench.potentials.run import plan, run_potentials
+    from policrf.bench.potentials.summary import Summary
+    from policrf.bench.potentials.tables import all_figures, family_tables
     from policrf.cli.progress import progress_bar
 
-    with progress_bar("solving", missing_tasks(config, config.out)) as advance:
+    left = plan(config, config.out)
+    for name, why in left_out(config).items():
+        print(f"{name} is left out: {why}", file=sys.stderr)
+    if config.plan:
+        row = (left.solves, left.seconds / 60)
+        note = "Rows that overrun their budgets take longer."
+        return [Table("What is left", ("solves", "minutes"), (row,), note)]
+    with progress_bar("solving", left.solves) as advance:
         results = run_potentials(
             config, config.out, lambda result: advance(f"{result['family']} {result['row']}")
         )
-    tables = tabulate(results, config)
+    summary = Summary(results)
+    tables = [*bars(summary, config), *family_tables(summary, config)]
     write_tables(config.out, "potentials", tables, config)
-    write_tables(config.out, "potentials-figures", [all_figures(results)], config)
-    draw(results, config, config.out)
+    write_tables(config.out, "potentials-figures", [all_figures(summary)], config)
+    draw(summary, config, config.out)
     return tables

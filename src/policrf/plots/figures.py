@@ -159,6 +159,8 @@ class Lines:
     title: str
     lines: dict[str, tuple[Sequence[float], Sequence[float]]]
     """Name -> x and y of its points, in the order they are joined."""
+    span: tuple[float, float] | None = None
+    """Where the y axis begins and ends, if it does not hold all points."""
 
 
 def line_figure(
@@ -180,7 +182,7 @@ def line_figure(
         Above all panels.
     """
     figure_module = need("matplotlib.figure", "matplotlib")
-    figure = figure_module.Figure(figsize=(4.4 * len(panels), 4.6), layout="constrained")
+    figure = figure_module.Figure(figsize=(max(8.0, 4.4 * len(panels)), 5.0), layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     drawn: dict[str, Any] = {}
@@ -191,6 +193,9 @@ def line_figure(
                 marker = "osD^vP*X"[k // 10 % 8]
                 (drawn[name],) = axis.plot(x, y, marker=marker, color=f"C{k % 10}", label=name)
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter("")
+        if panel.span is not None:
+            axis.set_ylim(*panel.span)
         axis.set_title(panel.title, fontsize=10)
         axis.set_xlabel(x_name)
         axis.grid(alpha=0.3)
@@ -198,7 +203,7 @@ def line_figure(
     figure.legend(
         handles=[drawn[name] for name in names],
         loc="outside lower center",
-        ncols=min(len(names), 2 * len(panels)) or 1,
+        ncols=min(len(names), max(4, 2 * len(panels))) or 1,
         fontsize=8,
         frameon=False,
     )

@@ -162,3 +162,52 @@ def black_box(labels: IntArray, parameters: FloatArray) -> float:
     for m in range(size):
         total += 1.0 + math.cos(4.0 * math.pi * heat[m])
     return 10.0 * total / size
+
+
+@kernel
+def small_labels(counts: IntArray, parameters: FloatArray) -> float:
+    """Half for every node that a label, where it is used, lacks to 12."""
+    total = 0.0
+    for count in counts:
+        if 0 < count < 12:
+            total += 0.5 * (12 - count)
+    return total
+
+
+@kernel
+def graph_connectivity(labels: IntArray, parameters: FloatArray) -> float:
+    """2 for every part of a label beyond its first; `parameters` are the edges, `[2 · M]`.
+
+    As in `connectivity`, members without a label (−1) count as ground of every label.
+    """
+    size, extra = len(labels), 0
+    root = np.empty(size, np.int64)
+    for label in range(labels.max() + 1):
+        parts = 0
+        for m in range(size):
+            root[m] = m
+            parts += labels[m] == label
+        if parts < 2:
+            continue
+        for e in range(0, len(parameters), 2):
+            a, b = int(parameters[e]), int(parameters[e + 1])
+            if labels[a] in (label, -1) and labels[b] in (label, -1):
+                a, b = find_root(root, a), find_root(root, b)
+                if a != b:
+                    # Trees are rooted at a node of the label, if they have one.
+                    if labels[a] == label:
+                        parts -= labels[b] == label
+                        root[b] = a
+                    else:
+                        root[a] = b
+        extra += parts - 1
+    return 2.0 * extra
+
+
+@kernel
+def find_root(root: IntArray, at: int) -> int:
+    """The root of a node's tree; paths are halved on the way."""
+    while root[at] != at:
+        root[at] = root[root[at]]
+        at = root[at]
+    return at

@@ -1,0 +1,90 @@
+"""One solve of the benchmark: energy, calls of custom functions, wall and CPU seconds.
+
+Budgets are CPU time: while a solve is measured, the clock that solvers read tells the CPU time of
+the process, so that others who use the machine take nothing from anybody's budget.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from policrf.bench.potentials.grid import seconds_of
+from policrf.bench.potentials.problem import Problem
+from policrf.bench.potentials.rows import Row
+from policrf.bench.result_log import Result
+from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers import solve
+from policrf.types import Solution
+
+STOPPED = 0.8  # share of its budget below which a solver has stopped by itself
+PATIENCE = 10  # wall time / CPU time from which on a solver waits for something, and time runs
+
+
+def measure(problem: Problem, row: str, budget: float | None) -> Result:
+    """One solve, or why it was refused.
+
+    Parameters
+    ----------
+    problem
+        The CRF.
+    row
+        One of `rows.Row`, as a text.
+    budget
+        Milliseconds for 144 nodes; None: no limit.
+    """
+    parsed = Row.parse(row)
+    crf = problem.complete if parsed.complete else problem.crf
+    # A policy's file is read, and arrays are built, before the clock runs.
+    _, steps = crf.arrays, [(spec.solver, spec.options) for spec in parsed.steps]
+    seconds = None if budget is None else seconds_of(budget, crf.n_nodes)
+    found: Solution | None = None
+    calls, left, wall = 0, seconds, time.perf_counter()
+    with cpu_budgets():
+        start = time.perf_counter()
+        try:
+            for solver, options in steps:
+                labels = None if found is None else found.labels
+                found = solve(crf, solver, seconds=left, initial=labels, **options)
+                calls += found.calls
+                if seconds is not None:
+                    left = max(0.0, seconds - (time.perf_counter() - start))
+        except (UnsupportedPotential, TooLarge) as refusal:
+            return {"refused": str(refusal)}
+        cpu_seconds = time.perf_counter() - start
+    assert found is not None
+    return {
+        "energy": found.energy,
+        "proven": found.optimal,
+        "calls": calls,
+        "wall_seconds": time.perf_counter() - wall,
+        "cpu_seconds": cpu_seconds,
+        "stopped": seconds is None or cpu_seconds < STOPPED * seconds,
+    }
+
+
+@contextmanager
+def cpu_budgets() -> Iterator[None]:
+    """Within, `time.perf_counter` tells CPU time, of all threads and of children that have ended.
+
+    A tenth of the wall time counts at least: a solver that waits for a process comes to an end.
+    """
+    wall_clock = time.perf_counter
+    wall, cpu = wall_clock(), cpu_time()
+
+    def clock() -> float:
+        return max(cpu_time() - cpu, (wall_clock() - wall) / PATIENCE)
+
+    time.perf_counter = clock
+    try:
+        yield
+    finally:
+        time.perf_counter = wall_clock
+
+
+def cpu_time() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system

@@ -1,0 +1,57 @@
+"""One solve of the benchmark: rows of several steps, retries, and the two ways of asking."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from policrf.bench.potentials import measure as module
+from policrf.bench.potentials.measure import cpu_budgets, measure
+from policrf.bench.potentials.problem import Problem, small_problem
+from policrf.bench.potentials.rows import Row
+from policrf.crf.potentials import Custom
+from policrf.scenes import make_family
+from policrf.solvers import solve
+
+
+def test_budgets_are_cpu_time_and_the_clock_is_put_back(monkeypatch):
+    now = {"wall": 100.0, "cpu": 7.0}
+    monkeypatch.setattr(module, "cpu_time", lambda: now["cpu"])
+    monkeypatch.setattr(time, "perf_counter", lambda: now["wall"])
+    with cpu_budgets():
+        now |= {"wall": 104.0, "cpu": 8.0}
+        assert time.perf_counter() == 1.0
+        # A solver that waits for something else comes to an end.
+        now["wall"] = 150.0
+        assert time.perf_counter() == 5.0
+    assert time.perf_counter() == 150.0
+
+
+def test_the_second_step_starts_where_the_first_ends():
+    problem = Problem(make_family("two_labels", 36, 4, seed=1))
+    first = solve(problem.crf, "highest_confidence_first", descend=False)
+    second = solve(problem.crf, "icm", initial=first.labels)
+    found = measure(problem, "highest_confidence_first:descend=false + icm", None)
+    assert found["energy"] == second.energy
+    assert found["calls"] > max(first.calls, second.calls)
+    assert measure(problem, "icm", None)["energy"] != second.energy
+
+
+@pytest.mark.parametrize("family", ["two_labels", "order", "connectivity", "superpixels"])
+def test_asked_when_complete_the_energy_is_the_same(family):
+    problem = small_problem(family, 4)
+    labels = np.random.default_rng(0).integers(0, 4, 16)
+    assert problem.complete.energy(labels) == pytest.approx(problem.crf.energy(labels))
+    forms = [group.partial_form for group in problem.complete.groups(Custom)]
+    assert set(forms) == {"complete"}
+    partial = np.where(np.arange(16) < 15, labels, -1)
+    assert Row.parse("complete: highest_confidence_first").complete
+    halfway = problem.crf.labeling(partial).energy
+    assert problem.complete.labeling(partial).energy <= halfway
+
+
+def test_a_refusal_says_why():
+    problem = Problem(make_family("label_cost", 36, 4))
+    assert "table_limit" in measure(problem, "belief_propagation", 10.0)["refused"]

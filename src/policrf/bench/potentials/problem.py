@@ -80,7 +80,7 @@ def _complete(group: Potential, n_labels: int) -> Potential:
     if not isinstance(group, Custom):
         return group
     function = group.function
-    if group.of == "counts":
+    if group.form == "counts":
         function = _of_labels(function, n_labels)
     ends = group.parameter_ptr[1:-1]
     parameters = np.split(group.parameters, ends) if len(group) else None

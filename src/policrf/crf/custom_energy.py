@@ -1,7 +1,8 @@
 """Cliques that keep a value: what they say of all members, of some, and what a label changes in it.
 
 These are the CUSTOM ones, whose function is behind a C pointer (`custom_call`), and the built-in
-groups of `group_energy`. One that is asked half-way is asked about its labeled members (SUBSET), or
+groups of `group_energy`, and HOP1, HOP2 and tables that are asked for their lowest value
+(`lowest_energy`). One that is asked half-way is asked about its labeled members (SUBSET), or
 about all, −1 where there is no label (MARKED). A function of counts is asked about the counts that
 the state keeps.
 """
@@ -30,7 +31,8 @@ from policrf.crf.group_energy import (
     counts_energy,
     order_energy,
 )
-from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET
+from policrf.crf.lowest_energy import lowest_of_counts, lowest_of_members
+from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET, TABLE
 from policrf.crf.summary_energy import (
     add_summary_costs,
     summarised_value,
@@ -41,6 +43,12 @@ from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from policrf.crf.energy import State
+
+
+@inner
+def keeps_value(a: Arrays, c: int) -> bool:
+    """Whether `State.value` has the clique: it is asked half-way, or a question to it is dear."""
+    return bool(a.clique_kind[c] >= CUSTOM or a.custom[c, PARTIAL] != COMPLETE)
 
 
 @kernel
@@ -60,6 +68,8 @@ def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
         return summary_energy(a, c, members)
     if a.clique_kind[c] == CONNECTED:
         return connected_energy(a, c, members)
+    if a.clique_kind[c] < CUSTOM:
+        return lowest_of_members(a, c, members)
     if a.custom[c, COUNTS] < 0:
         return call_clique(a, c, members)
     counts = np.zeros(a.unary.shape[1], np.int64)
@@ -113,6 +123,8 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         return custom_energy(a, c, scratch[:count])
     if a.clique_kind[c] == CONNECTED:
         return connected_energy(a, c, members)
+    if a.clique_kind[c] < CUSTOM:
+        return lowest_of_members(a, c, members)
     first, size = a.data_start[c], a.data_size[c]
     address, number = a.custom[c, MARKED_ADDRESS], a.custom[c, NUMBER]
     a.calls[0] += 1
@@ -138,6 +150,8 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
         new = counted_value(a, s, c)
     elif a.custom[c, SUMMARY] >= 0:
         new = summarised_value(a, s, c)
+    elif a.clique_kind[c] < TABLE:
+        new = lowest_of_counts(a, c, s.labeled[c], s.matches[c])
     else:
         new = partial_value(a, c, s.labels)
     s.value[c] = new
@@ -212,6 +226,13 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
     if a.custom[c, SUMMARY] >= 0:
         add_summary_costs(a, s, i, c, entry, out)
         return
+    if a.clique_kind[c] < TABLE:
+        wanted, known = a.clique_label[c], int(s.labels[i] >= 0)
+        labeled, matches = s.labeled[c] - known, s.matches[c] - int(s.labels[i] == wanted)
+        without = lowest_of_counts(a, c, labeled, matches)
+        for label in range(a.cardinalities[i]):
+            out[label] += lowest_of_counts(a, c, labeled + 1, matches + (label == wanted)) - without
+        return
     if a.clique_kind[c] == ORDERED:
         finite = s.labels[i] < 0 and not np.isinf(s.value[c])
         add_order_costs(a, s.labels, c, entry, s.value[c] if finite else 0.0, out)
@@ -239,7 +260,7 @@ def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
     total, forbidden = 0.0, 0
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if a.clique_kind[c] >= CUSTOM:
+        if keeps_value(a, c):
             first = a.custom[c, COUNTS]
             if first >= 0 and old >= 0:
                 s.counts[first + old] -= 1

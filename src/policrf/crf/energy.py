@@ -23,6 +23,7 @@ from policrf.crf.custom_energy import (
     count_custom,
     counted_value,
     custom_clique_energy,
+    keeps_value,
     partial_value,
     set_value,
 )
@@ -60,6 +61,7 @@ class State(NamedTuple):
 def new_state(arrays: Arrays) -> State:
     """The empty labeling."""
     n_cliques = len(arrays.clique_kind)
+    valued = (arrays.clique_kind >= CUSTOM) | (arrays.custom[:, PARTIAL] != COMPLETE)
     n_counts = arrays.unary.shape[1] * int((arrays.custom[:, COUNTS] >= 0).sum())
     return State(
         labels=np.full(len(arrays.unary), -1, np.int64),
@@ -68,7 +70,7 @@ def new_state(arrays: Arrays) -> State:
         counts=np.zeros(n_counts, np.int64),
         summaries=np.zeros(int(arrays.custom[:, SUMMARY_SIZE].sum())),
         added=np.full(n_counts, np.nan),
-        value=np.zeros(n_cliques if (arrays.clique_kind >= CUSTOM).any() else 0),
+        value=np.zeros(n_cliques if valued.any() else 0),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )
@@ -157,17 +159,18 @@ def label_costs(a: Arrays, s: State, i: int, out: FloatArray) -> None:
         c = a.node_clique[k]
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
         kind = a.clique_kind[c]
-        if a.custom[c, PARTIAL] == COMPLETE and s.labeled[c] - (own >= 0) != size - 1:
+        halfway = a.custom[c, PARTIAL] != COMPLETE
+        if not halfway and s.labeled[c] - (own >= 0) != size - 1:
             continue
-        if kind == AGREE or kind == SUPPORT:
+        if halfway or kind >= CUSTOM:
+            add_partial_costs(a, s, i, c, a.node_entry[k], out)
+        elif kind == AGREE or kind == SUPPORT:
             others = s.matches[c] - (own == a.clique_label[c])
             without = counting_energy(a, c, others)
             base += without
             out[a.clique_label[c]] += counting_energy(a, c, others + 1) - without
-        elif kind == TABLE:
-            add_table_costs(a, s.labels, i, c, a.node_entry[k], out)
         else:
-            add_partial_costs(a, s, i, c, a.node_entry[k], out)
+            add_table_costs(a, s.labels, i, c, a.node_entry[k], out)
     for label in range(n_labels):
         out[label] += base
 
@@ -203,7 +206,8 @@ def node_terms(a: Arrays, s: State, i: int) -> tuple[float, int]:
             total += a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        if s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
+        counted = a.custom[c, PARTIAL] == COMPLETE
+        if counted and s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]:
             kind = a.clique_kind[c]
             if kind == AGREE or kind == SUPPORT:
                 value = counting_energy(a, c, s.matches[c])
@@ -273,6 +277,7 @@ def relabel(a: Arrays, s: State, i: int, label: int) -> None:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         complete = s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c]
+        complete &= a.custom[c, PARTIAL] == COMPLETE
         if a.clique_kind[c] < TABLE:
             before = s.matches[c]
             now = before + int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
@@ -367,7 +372,7 @@ def load_labels(a: Arrays, s: State, labels: IntArray) -> None:
             s.forbidden[0] += forbidden
     # Once a clique, not once a member.
     for c in range(len(a.clique_kind)):
-        if a.clique_kind[c] >= CUSTOM:
+        if keeps_value(a, c):
             if a.custom[c, COUNTS] >= 0:
                 for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                     if labels[a.clique_nodes[m]] >= 0:

@@ -16,14 +16,14 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import PARTIAL, Arrays
-from policrf.crf.potentials import COMPLETE
+from policrf.crf.potentials import COMPLETE, CUSTOM
 from policrf.types import FloatArray, IntArray
 
 EIGHTHS = 8
 
 
 class Gains(NamedTuple):
-    """Of all cliques; those that are not asked half-way have none. Mutable."""
+    """Of all cliques; boxes, tables and those not asked half-way have none. Mutable."""
 
     unit: FloatArray  # [1]; what a unit of gain counts
     counts: IntArray  # [C, L]; labeled members with each label; or [0, L], as what follows
@@ -33,7 +33,8 @@ class Gains(NamedTuple):
 
 def new_gains(arrays: Arrays, unit: float) -> Gains:
     """Room for them; without any where nothing is asked half-way, or `unit` is 0."""
-    promising = unit > 0 and bool((arrays.custom[:, PARTIAL] != COMPLETE).any())
+    asked = (arrays.custom[:, PARTIAL] != COMPLETE) & (arrays.clique_kind >= CUSTOM)
+    promising = unit > 0 and bool(asked.any())
     shape = (len(arrays.clique_kind) if promising else 0, arrays.unary.shape[1])
     return Gains(
         unit=np.array([unit]),
@@ -47,7 +48,7 @@ def new_gains(arrays: Arrays, unit: float) -> Gains:
 def find_gains(a: Arrays, g: Gains, labels: IntArray) -> None:
     """All gains of a full or partial labeling [N] (−1 = unlabeled)."""
     for c in range(len(g.counts)):
-        if a.custom[c, PARTIAL] == COMPLETE:
+        if a.custom[c, PARTIAL] == COMPLETE or a.clique_kind[c] < CUSTOM:
             continue
         labeled = 0
         g.counts[c] = 0
@@ -66,7 +67,7 @@ def gains_change(a: Arrays, g: Gains, c: int, label: int, by: int, labeled: int)
 
     `labeled` members have a label now.
     """
-    if len(g.counts) == 0:
+    if len(g.counts) == 0 or a.clique_kind[c] < CUSTOM:
         return False
     size = a.clique_ptr[c + 1] - a.clique_ptr[c]
     before = g.counts[c, label] > 0

@@ -164,14 +164,14 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
         c = a.node_clique[k]
         kind = a.clique_kind[c]
         wanted = a.clique_label[c]
-        if kind == AGREE or kind == SUPPORT:
-            others = s.matches[c] if mode == PARTIAL else z.matches[c] - int(labels[i] == wanted)
-            out[wanted] += clique_gain(a, mode, z, c, s.labeled[c], s.matches[c], others)
-        elif a.custom[c, ASKED] != COMPLETE:
+        if a.custom[c, ASKED] != COMPLETE:
             add_partial_costs(a, s, i, c, a.node_entry[k], out)
             if len(z.gains.values):
                 for label in range(len(out)):
                     out[label] -= z.gains.values[c, label]
+        elif kind == AGREE or kind == SUPPORT:
+            others = s.matches[c] if mode == PARTIAL else z.matches[c] - int(labels[i] == wanted)
+            out[wanted] += clique_gain(a, mode, z, c, s.labeled[c], s.matches[c], others)
         elif mode != PARTIAL or s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
             if kind == TABLE:
                 add_table_costs(a, labels, i, c, a.node_entry[k], out)

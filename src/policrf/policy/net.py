@@ -28,6 +28,7 @@ HEAD_INPUTS = 12  # [D, H]; A
 HEAD_BIAS = 13  # [H]; c
 HEAD_OUT = 14  # [H]; v
 SCALE = 15  # [1]; s
+SILENT = 16  # 1: θ5 and v are zero, so that only margins count, and no message is worth sending
 
 
 class Net(NamedTuple):
@@ -68,7 +69,9 @@ def build_net(spec: Spec, weights: Weights) -> Net:
         columns,
         hidden,
     ]
-    return Net(np.array([*what, *starts], np.int64), np.concatenate(tensors))
+    spoken = weights["theta5"].any() or weights.get("head_out", nothing).any()
+    silent = spec.sees_costs and not spoken
+    return Net(np.array([*what, *starts, silent], np.int64), np.concatenate(tensors))
 
 
 def _in_corner(array: Float32Array, *shape: int) -> Float32Array:

@@ -25,6 +25,7 @@ from policrf.policy.net import (
     OUT,
     SCALE,
     SEES_COSTS,
+    SILENT,
     SQUASH,
     WIDTH,
     Net,
@@ -95,12 +96,16 @@ def residual_scores(n: Net, a: Arrays, s: State, z: Completion, w: Work, i: int)
     if w.stale[i]:
         refresh_margins(n, a, s, z, w, i)
     margin, scores = w.margins[i], w.costs[2]
+    scale = n.numbers[n.sizes[SCALE]]
+    if n.sizes[SILENT]:
+        for label in range(len(margin)):
+            scores[label] = scale * margin[label]
+        return
     at = width + n.sizes[COLUMNS] + n.sizes[HIDDEN]
     for label in range(len(margin)):
         x[at + label] = margin[label] if n.sizes[SQUASH] else squashed(margin[label])
     count = special_inputs(a, s, z, i, w.special, w.inputs)
     correct(n, x, w.special, w.inputs, count)
-    scale = n.numbers[n.sizes[SCALE]]
     for label in range(len(margin)):
         scores[label] = scale * margin[label] + x[width + label]
 
@@ -135,7 +140,8 @@ def logits(
 def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
     """Scores of the unlabeled node i into `w.costs[2]`, −inf where not allowed; its best label."""
     width, scores = n.sizes[WIDTH], w.costs[2]
-    logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
+    if n.sizes[SILENT] == 0:
+        logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
     if n.sizes[SEES_COSTS]:
         residual_scores(n, a, s, z, w, i)
     else:
@@ -152,7 +158,7 @@ def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i:
 def score_all(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> None:
     """Every message and score from scratch; the tournament's matches are left to `rebuild`."""
     n_nodes = len(w.best)
-    for k in range(n.sizes[LAYERS] - 1):
+    for k in range(0 if n.sizes[SILENT] else n.sizes[LAYERS] - 1):
         for i in range(n_nodes):
             send(n, g, w.rows, n_nodes, k, i, s.labels[i], w.scratch)
     for i in range(n_nodes):

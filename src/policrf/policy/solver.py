@@ -59,17 +59,32 @@ def untrained(
     persistent
         As for every policy: proven labels before the first decision; none follows refine.
     """
-    instance = instance_of(run)
-    policy = untrained_policy(kind, run.crf.n_labels, instance.features.shape[1])
+    if run.instance is None and kind == "residual":
+        run.instance = bare_instance(run.crf)
+    policy = untrained_policy(kind, run.crf.n_labels, instance_of(run).features.shape[1])
     policy(run, search=search, refine=refine, persistent=persistent)
 
 
 @lru_cache(maxsize=16)
 def untrained_policy(kind: str, n_labels: int, n_features: int) -> Policy:
-    """A policy of these sizes with its initial weights, made once in a process."""
+    """A policy of these sizes with its initial weights, made once in a process.
+
+    Untrained, the residual kind has nothing to add to the margins: its network is the smallest.
+    """
     from policrf.policy.policy import Policy
 
-    return Policy.untrained(kind=kind, n_labels=n_labels, n_features=n_features)
+    sizes: dict[str, Any] = {} if kind == "paper" else {"layers": 1, "width": 1, "head_width": 1}
+    return Policy.untrained(kind=kind, n_labels=n_labels, n_features=n_features, **sizes)
+
+
+def bare_instance(crf: CRF) -> Instance:
+    """The CRF with one feature, always 0, and no graph: enough where no network looks at them."""
+    return Instance(
+        crf=crf,
+        features=np.zeros((crf.n_nodes, 1), np.float32),
+        edges=np.zeros((0, 2), np.int64),
+        edge_weights=np.zeros((0, 2), np.float32),
+    )
 
 
 def instance_of(run: Run) -> Instance:

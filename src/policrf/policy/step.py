@@ -27,6 +27,7 @@ from policrf.policy.net import (
     LAYERS,
     PARTIAL,
     SEES_COSTS,
+    SILENT,
     WIDTH,
     Net,
 )
@@ -142,7 +143,7 @@ def recompute(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, cou
     n_nodes, n_labels, width = len(w.best), w.costs.shape[1], n.sizes[WIDTH]
     touched = w.reach.touched
     blind = n.sizes[SEES_COSTS] == 0
-    for k in range(n.sizes[LAYERS] - 1):
+    for k in range(0 if n.sizes[SILENT] else n.sizes[LAYERS] - 1):
         for t in range(w.reach.levels[k]):
             send(n, g, w.rows, n_nodes, k, touched[t], s.labels[touched[t]], w.scratch)
     for t in range(count):

@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from policrf.errors import InvalidOption
@@ -34,15 +35,27 @@ def options_of(solver: Callable[..., Any]) -> dict[str, Option]:
     A solver that takes further ones as `**options` says which in its attribute `further_options`.
     """
     function = solver if inspect.isroutine(solver) else type(solver).__call__
+    return _signature(function).options | getattr(solver, "further_options", {})
+
+
+class _Signature(NamedTuple):
+    options: dict[str, Option]
+    open_ended: bool
+
+
+@lru_cache(maxsize=256)
+def _signature(function: Callable[..., Any]) -> _Signature:
+    """Read once a function: every call of `solve` asks for it."""
     hints = _type_hints(function)
     texts = parameter_texts(inspect.getdoc(function) or "")
-    found = {}
+    found, open_ended = {}, False
     for parameter in inspect.signature(function).parameters.values():
+        open_ended |= parameter.kind is parameter.VAR_KEYWORD
         if parameter.kind is parameter.KEYWORD_ONLY:
             name, default = parameter.name, parameter.default
             kind = hints.get(name, type(default) if default is not None else None)
             found[name] = Option(name, kind, default, texts.get(name, ""))
-    return found | getattr(solver, "further_options", {})
+    return _Signature(found, open_ended)
 
 
 def dataclass_options(options: type, *, without: Sequence[str] = ()) -> dict[str, Option]:
@@ -61,9 +74,7 @@ def check_options(
     """The solver's options; one that was given and is not among them is an error."""
     known = options_of(solver)
     function = solver if inspect.isroutine(solver) else type(solver).__call__
-    parameters = inspect.signature(function).parameters.values()
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    if open_ended and not hasattr(solver, "further_options"):
+    if _signature(function).open_ended and not hasattr(solver, "further_options"):
         return known
     for option in given:
         if option not in known:

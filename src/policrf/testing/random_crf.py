@@ -44,6 +44,7 @@ def random_crf(
     ragged: bool = False,
     scale: float = 1.0,
     tree: bool = False,
+    partial: str = "complete",
 ) -> CRF:
     """A CRF of random structure and energies.
 
@@ -65,6 +66,8 @@ def random_crf(
         Multiplies every energy.
     tree
         Whether Potts edges form a tree.
+    partial
+        How hop1, hop2 and tables are asked about a part: "complete" or "lowest".
     """
     rng = np.random.default_rng(seed)
     cards = rng.integers(1, n_labels + 1, n_nodes) if ragged else np.full(n_nodes, n_labels)
@@ -75,7 +78,7 @@ def random_crf(
     unary[np.arange(n_labels) >= cards[:, None]] = np.inf
     built: list[Potential] = []
     for group in groups:
-        potential = _random_group(group, rng, cards, n_labels, scale, forbidden, tree)
+        potential = _random_group(group, rng, cards, n_labels, scale, forbidden, tree, partial)
         if potential is not None:
             built.append(potential)
     return CRF(unary, *built, cardinalities=cards)
@@ -89,6 +92,7 @@ def _random_group(
     scale: float,
     forbidden: float,
     tree: bool,
+    partial: str,
 ) -> Potential | None:
     n_nodes = len(cards)
     count = int(rng.integers(1, 4))
@@ -97,19 +101,21 @@ def _random_group(
         return Potts(edges, rng.random(len(edges)) * scale) if len(edges) else None
     if group == "hop1":
         cliques = random_cliques(rng, n_nodes, count, n_nodes)
-        return BoxAgreement(cliques, rng.integers(0, n_labels, count), rng.random(count) * scale)
+        weights, labels = rng.random(count) * scale, rng.integers(0, n_labels, count)
+        return BoxAgreement(cliques, labels, weights, partial)
     if group == "hop2":
         cliques = random_cliques(rng, n_nodes, count, n_nodes)
         wanted = [rng.integers(0, len(clique) + 2) for clique in cliques]
         penalties = 2 * rng.random(count) * scale
-        return BoxSupport(cliques, rng.integers(0, n_labels, count), penalties, wanted)
+        labels = rng.integers(0, n_labels, count)
+        return BoxSupport(cliques, labels, penalties, wanted, partial)
     if group == "tables":
         scopes = random_cliques(rng, n_nodes, count, min(3, n_nodes))
         tables = [rng.normal(size=cards[scope]) * scale for scope in scopes]
         for table in tables:
             table[rng.random(table.shape) < forbidden] = np.inf
             table.reshape(-1)[0] = 0.0
-        return Tables(scopes, tables)
+        return Tables(scopes, tables, partial)
     if group == "custom":
         cliques = random_cliques(rng, n_nodes, count, min(4, n_nodes))
         return Custom(cliques, spread, rng.normal(size=(count, 1)) * scale)

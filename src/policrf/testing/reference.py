@@ -51,15 +51,27 @@ def group_terms(group: Potential, labels: Sequence[int], n_labels: int) -> list[
     values = []
     for c, clique in enumerate(group.cliques):
         members = [int(labels[i]) for i in clique]
-        if min(members) >= 0 or (max(members) >= 0 and _asked_halfway(group)):
+        if min(members) < 0 <= max(members) and group.partial_form == "lowest":
+            values.append(_lowest_term(group, c, members, n_labels))
+        elif min(members) >= 0 or (max(members) >= 0 and _asked_halfway(group)):
             values.append(clique_term(group, c, members, n_labels))
     return values
 
 
 def _asked_halfway(group: CliquePotential) -> bool:
-    if isinstance(group, Custom):
+    if isinstance(group, BoxAgreement | BoxSupport | Tables | Custom):
         return group.partial_form != "complete"
-    return not isinstance(group, BoxAgreement | BoxSupport | Tables)
+    return True
+
+
+def _lowest_term(group: CliquePotential, c: int, members: list[int], n_labels: int) -> float:
+    """The least of f_c over all labels of the unlabeled members."""
+    ranges = [range(n_labels)] * len(members)
+    if isinstance(group, Tables):
+        ranges = [range(size) for size in group.table(c).shape]
+    choices = [[y] if y >= 0 else own for y, own in zip(members, ranges, strict=True)]
+    every = itertools.product(*choices)
+    return min(clique_term(group, c, list(labels), n_labels) for labels in every)
 
 
 def clique_term(group: Potential, c: int, members: list[int], n_labels: int) -> float:

@@ -28,6 +28,7 @@ def crfs(
         forbidden=st.sampled_from([0.0, forbidden]),
         ragged=st.booleans(),
         scale=st.sampled_from([1.0, 1e-3, 1e6]),
+        partial=st.sampled_from(["complete", "lowest"]),
     )
 
 

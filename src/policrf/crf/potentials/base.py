@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from policrf.crf.cliques import Cliques
+from policrf.errors import InvalidPotential
 from policrf.types import IntArray
 
 Fields = dict[str, NDArray[Any]]
@@ -17,9 +19,9 @@ AGREE, SUPPORT, TABLE = 0, 1, 2
 # From here on: kinds that keep a value in the state, and may be asked half-way.
 CUSTOM, COUNTED, TOGETHER, DOMINANT, CONNECTED, ORDERED = 3, 4, 5, 6, 7, 8
 # How a clique is asked about a part of its members: not until all are labeled; on the labels of
-# those that are; on all, −1 where there is none yet.
-PARTIAL_FORMS = ("complete", "subset", "marked")
-COMPLETE, SUBSET, MARKED = 0, 1, 2
+# those that are; on all, −1 where there is none yet; or for the least it can still come to.
+PARTIAL_FORMS = ("complete", "subset", "marked", "lowest")
+COMPLETE, SUBSET, MARKED, LOWEST = 0, 1, 2, 3
 
 
 class Potential:
@@ -80,9 +82,24 @@ class CliquePotential(Potential):
         """
         raise NotImplementedError
 
+    partial_form: str = "complete"
+    """How it is asked about a clique of which only some members are labeled: `PARTIAL_FORMS`."""
+
+    def _set_partial(self, partial: Any) -> None:
+        """For groups with the choice between "complete" and "lowest"."""
+        if str(partial) not in ("complete", "lowest"):
+            raise InvalidPotential(
+                f"{self.name}: partial must be 'complete' or 'lowest', not {str(partial)!r}"
+            )
+        self.partial_form = str(partial)
+
+    def _partial_column(self) -> IntArray:
+        return np.full(len(self.cliques), PARTIAL_FORMS.index(self.partial_form))
+
     def fields(self) -> Fields:
         """The cliques as `ptr` and `nodes`, and the arrays of `own_fields`."""
-        return {"ptr": self.cliques.ptr, "nodes": self.cliques.nodes, **self.own_fields()}
+        found = {"ptr": self.cliques.ptr, "nodes": self.cliques.nodes, **self.own_fields()}
+        return found | ({"partial": np.array("lowest")} if self.partial_form == "lowest" else {})
 
     def own_fields(self) -> Fields:
         """The arrays that a file keeps beside the cliques: the constructor's other arguments."""

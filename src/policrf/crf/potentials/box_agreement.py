@@ -34,6 +34,9 @@ class BoxAgreement(CliquePotential):
         The box's label l_b, `[B]`.
     weights
         w_b · c_b, `[B]` or one number; not negative.
+    partial
+        What it says while members are unlabeled: "complete": nothing; "lowest": the least it can
+        still come to, w_b · min of the labeled members with the label and of those without.
 
     >>> BoxAgreement([[0, 1, 2]], labels=[4], weights=[0.5])
     BoxAgreement(1 cliques, sizes 3–3)
@@ -43,16 +46,20 @@ class BoxAgreement(CliquePotential):
     short_name = "hop1"
     kind = AGREE
 
-    def __init__(self, cliques: Any, labels: ArrayLike, weights: ArrayLike) -> None:
+    def __init__(
+        self, cliques: Any, labels: ArrayLike, weights: ArrayLike, partial: str = "complete"
+    ) -> None:
         self.cliques = Cliques(cliques, group=self.name)
         self.labels: IntArray = box_labels(self.name, labels, len(self.cliques))
         self.weights: FloatArray = per_clique(self.name, "weights", weights, len(self.cliques))
         require_at_least_zero(self.name, "weights", self.weights)
+        self._set_partial(partial)
         self._seal()
 
     def columns(self, n_labels: int) -> Fields:
         """Labels and weights."""
-        return {"labels": self.labels, "weights": self.weights}
+        partial = self._partial_column()
+        return {"labels": self.labels, "weights": self.weights, "partial": partial}
 
     def own_fields(self) -> Fields:
         """Labels and weights."""

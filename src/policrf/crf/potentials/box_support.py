@@ -30,6 +30,9 @@ class BoxSupport(CliquePotential):
         |I_b| / C, `[B]` or one number; a fraction is rounded up, which changes nothing, since the
         number of nodes with the label is whole. A count above the clique's size is always
         penalised.
+    partial
+        What it says while members are unlabeled: "complete": nothing; "lowest": the penalty as soon
+        as the count cannot be reached any more.
 
     >>> BoxSupport([[0, 1, 2]], labels=[4], penalties=10.0, counts=1.5).counts.tolist()
     [2]
@@ -40,7 +43,12 @@ class BoxSupport(CliquePotential):
     kind = SUPPORT
 
     def __init__(
-        self, cliques: Any, labels: ArrayLike, penalties: ArrayLike, counts: ArrayLike
+        self,
+        cliques: Any,
+        labels: ArrayLike,
+        penalties: ArrayLike,
+        counts: ArrayLike,
+        partial: str = "complete",
     ) -> None:
         self.cliques = Cliques(cliques, group=self.name)
         self.labels: IntArray = box_labels(self.name, labels, len(self.cliques))
@@ -51,11 +59,17 @@ class BoxSupport(CliquePotential):
         wanted = per_clique(self.name, "counts", counts, len(self.cliques))
         require_at_least_zero(self.name, "counts", wanted)
         self.counts: IntArray = frozen(np.ceil(wanted).astype(np.int64))
+        self._set_partial(partial)
         self._seal()
 
     def columns(self, n_labels: int) -> Fields:
         """Labels, quotas, and the penalties as weights."""
-        return {"labels": self.labels, "weights": self.penalties, "counts": self.counts}
+        return {
+            "labels": self.labels,
+            "weights": self.penalties,
+            "counts": self.counts,
+            "partial": self._partial_column(),
+        }
 
     def own_fields(self) -> Fields:
         """Labels, penalties and quotas."""

@@ -26,6 +26,9 @@ class Tables(CliquePotential):
     tables
         `[T, card, …, card]`, or a list with one array per scope whose shape is the cardinalities of
         the scope's nodes.
+    partial
+        What a table says while nodes of its scope are unlabeled: "complete": nothing; "lowest": its
+        lowest entry that the labels so far leave, which takes a look at all of them.
 
     >>> Tables([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])
     Tables(1 cliques, sizes 2–2)
@@ -35,7 +38,9 @@ class Tables(CliquePotential):
     short_name = "tables"
     kind = TABLE
 
-    def __init__(self, scopes: Any, tables: ArrayLike | Sequence[ArrayLike]) -> None:
+    def __init__(
+        self, scopes: Any, tables: ArrayLike | Sequence[ArrayLike], partial: str = "complete"
+    ) -> None:
         self.cliques = Cliques(scopes, group=self.name)
         if isinstance(tables, np.ndarray) and tables.dtype.kind in "biuf":
             self._store_equal(as_floats(self.name, "tables", tables))
@@ -45,6 +50,7 @@ class Tables(CliquePotential):
                 [as_floats(self.name, f"tables[{t}]", table) for t, table in enumerate(listed)]
             )
         self._check_values()
+        self._set_partial(partial)
         self._seal()
 
     def _store_equal(self, stacked: FloatArray) -> None:
@@ -113,6 +119,7 @@ class Tables(CliquePotential):
         return {
             "strides": self.strides(),
             "weights": np.ones(len(self)),
+            "partial": self._partial_column(),
             "data_sizes": sizes,
             "data": self.values,
         }
@@ -129,7 +136,7 @@ class Tables(CliquePotential):
             fields["values"][ptr[t] : ptr[t + 1]].reshape(shapes[starts[t] : starts[t + 1]])
             for t in range(len(ptr) - 1)
         ]
-        return cls((fields["ptr"], fields["nodes"]), tables)
+        return cls((fields["ptr"], fields["nodes"]), tables, str(fields.get("partial", "complete")))
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse unknown nodes, and tables whose shape is not their nodes' cardinalities."""

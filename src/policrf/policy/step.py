@@ -2,10 +2,10 @@
 
 A step changes the messages of nodes within K − 2 edges of its node and the scores of those within K
 − 1; with the residual kind also those of nodes that share an edge or a clique of the CRF with it,
-where what they see has changed. All of these, and no others, are computed anew from their
-neighbours' messages. Undo puts back what a step overwrote (`Journal`); where the journal was full,
-it recomputes the same nodes, which gives the same bits, since every value is a pure function of the
-labeling.
+where what they see has changed (in cliques that are asked half-way: `halfway.py`). These, and no
+others, are computed from their neighbours' messages. Undo puts back what a step overwrote
+(`Journal`); where the journal was full, it recomputes the same nodes, which gives the same bits,
+since every value is a pure function of the labeling.
 """
 
 from __future__ import annotations

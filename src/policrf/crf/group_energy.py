@@ -75,7 +75,9 @@ def counted_changes(a: Arrays, c: int, counts: IntArray, base: float, out: Float
 
 @inner
 def counted_change(a: Arrays, c: int, counts: IntArray, own: int, label: int) -> float:
-    """The change of a COUNTED clique when a member goes from `own` to `label`; NaN: ask it all."""
+    """The change of a COUNTED clique with a finite value when a member changes its label."""
+    if own == label:
+        return 0.0
     after = count_value(a, c, own, counts[own] - 1) + count_value(a, c, label, counts[label] + 1)
     return after - count_value(a, c, own, counts[own]) - count_value(a, c, label, counts[label])
 

@@ -11,7 +11,7 @@ import policrf as pc
 from policrf.errors import InvalidOption, MissingDependency, UnsupportedPotential
 from policrf.solvers.proofs import exact_parts, exact_toulbar2
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
-from policrf.solvers.proofs.exact import without_custom
+from policrf.solvers.proofs.exact_forms import in_known_forms
 from policrf.solvers.proofs.exact_model import build_model
 from policrf.solvers.proofs.exact_network import build_network
 from policrf.solvers.run import Run
@@ -95,7 +95,7 @@ def test_elimination_decides_what_unaries_decide():
 @pytest.mark.parametrize("seed", range(10))
 def test_the_program_and_the_network_are_the_energy(seed):
     """For any labeling, the start of the program is feasible and costs its energy."""
-    crf = without_custom(Run(random_crf(seed, ragged=seed % 2 == 0), "exact"), 1 << 16)
+    crf = in_known_forms(Run(random_crf(seed, ragged=seed % 2 == 0), "exact"), 1 << 16)
     rng = np.random.default_rng(seed)
     alive = allowed_labels(crf.unary)
     labels = np.array([rng.choice(np.flatnonzero(row)) for row in alive])

@@ -1,5 +1,7 @@
 """Alpha-expansion (Boykov et al., PAMI 2001): HOP1 exact in every move, HOP2 by repair or prices.
 
+Label costs, robust Potts and metric tables are exact in every move too (`refusals` says which).
+
 A move to α lets every node keep its label or take α, and finds the best of those 2^N labelings by
 one minimum cut; labels take turns until none improves. With two labels that is the minimum.
 
@@ -15,12 +17,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts, Tables
+from policrf.crf.potentials import BoxSupport
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
-from policrf.solvers.cuts.expansion_problem import refuse_what_no_cut_takes, without_quotas
+from policrf.solvers.cuts.expansion_problem import without_quotas
 from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
+from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
 from policrf.solvers.option_checks import require_choice, require_whole_numbers
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
@@ -30,8 +33,8 @@ Hop2 = Literal["repair", "lagrangian", "ignore"]
 
 
 @declares(
-    takes=(Potts, BoxAgreement, BoxSupport, Tables),
-    limit="no negative Potts weights, metric tables only",
+    takes=TAKEN,
+    limit="metric tables, weights and label costs ≥ 0, truncations up to half a clique",
     proves="sometimes a bound",
 )
 def alpha_expansion(

@@ -12,6 +12,8 @@ HOP1 in the move to α: a member pays w_b where [y_i = l_b] ≠ z_b. If α = l_b
 so the pair (x_i, z_b) pays w_b [x_i ≠ z_b]. If α ≠ l_b, moving ends one: with x_z = 1 − z_b the
 pair again pays w_b [x_i ≠ x_z]. Either is submodular. When matches can only become more and already
 are the majority (or fewer, and already the minority), z_b is known and its terms are unary.
+
+Label costs and robust Potts have nodes of their own too (`expansion_terms`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
+from policrf.solvers.cuts.expansion_terms import lay_out_terms
 from policrf.solvers.cuts.maxflow import FREE, cut
 from policrf.types import BoolArray, IntArray
 
@@ -96,11 +99,13 @@ def expand_each(
 @leaf
 def _relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
     g, n_nodes = p.network, len(s.labels)
-    # The arcs to the z nodes are the last ones of a node.
+    # The arcs to the z nodes and to those of other terms are the last ones of a node.
     for k in range(g.ptr[i + 1] - 1, g.ptr[i] - 1, -1):
         b = g.head[k] - n_nodes
         if b < 0:
             break
+        if b >= len(p.box_label):
+            continue
         s.matches[b] += (alpha == p.box_label[b]) - (s.labels[i] == p.box_label[b])
     s.labels[i] = alpha
 
@@ -122,6 +127,8 @@ def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
         gain = p.costs[s.labels[i], i] - p.costs[alpha, i]
         for k in range(g.ptr[i], g.ptr[i + 1]):
             j = g.head[k]
+            if j >= n_nodes + len(p.box_label):
+                break
             if j >= n_nodes:
                 gain += _lay_out_member(p, s, alpha, i, k)
             elif tabled and p.table[k] >= 0:
@@ -141,6 +148,7 @@ def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
             else:
                 g.residual[k] = 0.0
         g.excess[i] = gain
+    lay_out_terms(g, p.terms, s.labels, s.open, alpha)
 
 
 @leaf

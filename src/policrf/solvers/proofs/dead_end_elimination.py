@@ -6,6 +6,8 @@ Label a of node i may go if another label b of i is never worse, whatever the ot
 
 Labels go one at a time, and b stays, so a minimum is always left. For Potts and counting terms the
 minimum is a sum of a part that depends on a and one that depends on b; tables need it pair by pair.
+The groups of `elimination_ranges` have bounds of both parts. Of any other kind nothing is known,
+and the nodes of such a clique keep their labels.
 The whole state is the mask `alive` [N, L]; a node is fixed when one label is left to it.
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.solvers.proofs.elimination_ranges import ROW, add_group_range
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
@@ -59,7 +62,8 @@ def _equal_work(a: Arrays) -> list[int]:
     n_nodes, n_labels = a.unary.shape
     if not len(a.data) and n_labels * (10 * n_nodes + len(a.adj_node)) < WORK:
         return [0, n_nodes]
-    table_size = a.data_size[a.node_clique] * (a.clique_kind[a.node_clique] == TABLE)
+    kind, size = a.clique_kind[a.node_clique], a.data_size[a.node_clique]
+    table_size = np.where(kind == TABLE, size, np.minimum(size, max(n_labels, ROW)))
     owner = np.repeat(np.arange(n_nodes), np.diff(a.node_ptr))
     tables = np.bincount(owner, np.minimum(table_size * n_labels, TABLE_WORK), n_nodes)
     done = np.cumsum(tables + n_labels * (10 + np.diff(a.adj_ptr))) // WORK
@@ -190,6 +194,8 @@ def advantage(
                 least, most = step_range(a, c, ranges[c, 0], ranges[c, 1] - 1)
                 lower[label] += least
                 upper[label] += most
+        elif kind != TABLE:
+            add_group_range(a, c, lower, upper)
         else:
             if not has_tables:
                 pairs[:, :] = 0.0
@@ -269,7 +275,8 @@ def mark(
         dirty[a.adj_node[k]] = True
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
-        wanted, changed = a.clique_label[c], True
+        # What the other kinds say does not depend on which labels are left.
+        wanted, changed = a.clique_label[c], a.clique_kind[c] == TABLE
         if wanted >= 0:
             least, most = step_range(a, c, ranges[c, 0], ranges[c, 1] - 1)
             ranges[c, 0] += wanted == only[i]

@@ -1,6 +1,6 @@
 """Exact minimisation with a proof: dead-end elimination, then HiGHS or toulbar2 on what is left.
 
-1. Custom cliques become tables, if these fit `table_limit`.
+1. Groups get a form that proofs know, tables where they are small (`exact_forms`).
 2. Labels that some optimum does without are removed (`dead_end_elimination`).
 3. A good labeling of the rest is found by a heuristic; it bounds the optimum from above.
 4. What is left falls into connected components. Small ones are enumerated, the others are solved as
@@ -18,8 +18,7 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.model import CRF
-from policrf.crf.potentials import CUSTOM, SUPPORT, TABLE, CliquePotential, Potential, Tables
-from policrf.crf.tabulate import tabulate_clique
+from policrf.crf.potentials import SUPPORT, TABLE
 from policrf.errors import UnsupportedPotential
 from policrf.solvers import solve
 from policrf.solvers.option_checks import (
@@ -28,6 +27,8 @@ from policrf.solvers.option_checks import (
     require_whole_numbers,
 )
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
+from policrf.solvers.proofs.exact_forms import in_known_forms
+from policrf.solvers.proofs.exact_groups import lowest_group_energy
 from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
 from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
 from policrf.solvers.run import Run
@@ -39,7 +40,7 @@ BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem m
 
 
 @declares(
-    limit="Custom cliques of up to table_limit entries",
+    limit="Custom, Connectivity and capped LabelOrder up to table_limit entries a clique",
     proves="the minimum",
 )
 def exact(
@@ -55,14 +56,15 @@ def exact(
     gap
         Stop when the best labeling is within this relative distance of the bound.
     table_limit
-        Largest number of entries that the table of one `Custom` clique may have.
+        Largest number of entries that the table of one clique may have, where a table is the only
+        form: `Custom`, `Connectivity`, `LabelOrder` with a cap.
     """
     require_choice("backend", backend, Backend)
     require_share_below_one(gap=gap)
     require_whole_numbers(table_limit=table_limit)
     if backend == "toulbar2":
         require_toulbar2()
-    crf = without_custom(run, table_limit)
+    crf = in_known_forms(run, table_limit)
     if run.expired():
         return
     alive = allowed_labels(crf.unary)
@@ -87,41 +89,12 @@ def exact(
         run.optimal = True
 
 
-def without_custom(run: Run, table_limit: int) -> CRF:
-    """The CRF with Tables in place of groups that keep a value; those too large are refused."""
-    crf = run.crf
-    if not (crf.arrays.clique_kind >= CUSTOM).any():
-        return crf
-    groups: list[Potential] = []
-    first = 0
-    for group in crf.potentials:
-        if not isinstance(group, CliquePotential) or group.kind < CUSTOM:
-            groups.append(group)
-            first += len(getattr(group, "cliques", ()))
-            continue
-        for c, nodes in enumerate(group):
-            size = float(np.prod(crf.cardinalities[nodes], dtype=np.float64))
-            if size > table_limit:
-                raise UnsupportedPotential(
-                    f"{run.solver} cannot take {group.name} clique {c} of {len(nodes)} nodes: its "
-                    f"table has {size:.3g} entries, more than table_limit={table_limit}"
-                )
-        tables = []
-        for c in range(len(group)):
-            if run.expired():
-                return crf
-            tables.append(tabulate_clique(crf, first + c))
-        groups.append(Tables(group.cliques, tables))
-        first += len(group)
-    return crf.with_potentials(*groups)
-
-
 def first_bound(a: Arrays) -> float:
     """Every term at its lowest."""
     tables = np.flatnonzero(a.clique_kind == TABLE)
     lowest = sum(float(clique_table(a, int(c)).min()) for c in tables)
     pairs = float(np.minimum(a.edge_weights, 0.0).sum())
-    return float(a.unary.min(axis=1).sum()) + pairs + lowest
+    return float(a.unary.min(axis=1).sum()) + pairs + lowest + lowest_group_energy(a)
 
 
 def is_huge(a: Arrays, alive: BoolArray, nodes: IntArray) -> bool:

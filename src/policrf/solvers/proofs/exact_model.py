@@ -6,20 +6,24 @@
     HOP1:          w Σ_i u_i,  u_i ≥ |x_il − z|,  z ∈ {0, 1}
     HOP2:          λ v,  Σ_i y_i ≥ count · (1 − v),  y_i ≤ x_il,  y_i ≤ 1 − v,  v ∈ {0, 1}
     table:         Σ μ(y) f(y),  Σ over y with y_i = l of μ(y) = x_il  (local marginal polytope)
+    other groups:  see `exact_groups`
 
-Each term's relaxation is its convex envelope over the x of its nodes; nothing is a big M. A
-forbidden combination is a variable that does not exist. Only x, z and v are integer.
+The relaxation of each of these is its convex envelope over the x of its nodes; nothing is a big M.
+A forbidden combination is a variable that does not exist. Only x, z and v are integer; all others
+are 0 or 1 in some optimum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
-from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, SUPPORT, TABLE, TOGETHER
+from policrf.solvers.proofs.exact_groups import add_counted, add_dominant, add_together
+from policrf.solvers.proofs.exact_program import Program, fixed_energy
 from policrf.solvers.proofs.milp import Milp, MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray
 
@@ -55,12 +59,14 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
         np.ones(free.sum()), np.ones(free.sum()), counts[free], columns[node, label]
     )
     builder.constant += float(a.unary[~free, fixed[~free]].sum())
-    program = _Program(a=a, alive=alive, fixed=fixed, columns=columns, builder=builder)
+    program = Program(a=a, alive=alive, fixed=fixed, columns=columns, builder=builder)
     _add_potts(program)
-    add = {AGREE: _add_agreement, SUPPORT: _add_support, TABLE: _add_table}
     for c in range(len(a.clique_kind)):
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
-        add[int(a.clique_kind[c])](program, c, members)
+        if free[members].any():
+            _ADD[int(a.clique_kind[c])](program, c, members)
+        else:
+            builder.constant += fixed_energy(a, c, fixed)
     milp = builder.finish()
     # Each node pays for its cheapest label whatever happens: what is left is small numbers.
     cost = np.where(columns[free] >= 0, milp.cost[columns[free]], np.inf)
@@ -69,17 +75,7 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
     return ExactModel(milp._replace(constant=milp.constant + float(least.sum())), columns, fixed)
 
 
-class _Program(NamedTuple):
-    """A program in the making."""
-
-    a: Arrays
-    alive: BoolArray  # [N, L]
-    fixed: IntArray  # [N]
-    columns: IntArray  # [N, L]
-    builder: MilpBuilder
-
-
-def _add_potts(program: _Program) -> None:
+def _add_potts(program: Program) -> None:
     a, alive, fixed, columns, builder = program
     first, second, weight = a.edges[:, 0], a.edges[:, 1], a.edge_weights
     first_fixed, second_fixed = fixed[first] >= 0, fixed[second] >= 0
@@ -115,18 +111,9 @@ def _add_potts(program: _Program) -> None:
     builder.add_rows(-1.0, np.inf, (s[edge], x_i, x_j), (1.0, -1.0, -1.0))
 
 
-def _counted(program: _Program, c: int, members: IntArray) -> tuple[int, int, IntArray]:
-    """Members sure to have the clique's label, sure not to, and the columns of the others."""
-    label = int(program.a.clique_label[c])
-    sure = int((program.fixed[members] == label).sum())
-    x = program.columns[members, label]
-    x = x[x >= 0]
-    return sure, len(members) - sure - len(x), x
-
-
-def _add_agreement(program: _Program, c: int, members: IntArray) -> None:
+def _add_agreement(program: Program, c: int, members: IntArray) -> None:
     weight, builder = float(program.a.clique_weight[c]), program.builder
-    sure, never, x = _counted(program, c, members)
+    sure, never, x = program.counted(members, int(program.a.clique_label[c]))
     if weight == 0.0:
         return
     if sure + len(x) <= never:  # matches are the minority whatever happens
@@ -148,9 +135,9 @@ def _add_agreement(program: _Program, c: int, members: IntArray) -> None:
         builder.add_rows(0.0, np.inf, (u, x, z), (1.0, 1.0, -1.0))
 
 
-def _add_support(program: _Program, c: int, members: IntArray) -> None:
+def _add_support(program: Program, c: int, members: IntArray) -> None:
     penalty, builder = float(program.a.clique_weight[c]), program.builder
-    sure, _, x = _counted(program, c, members)
+    sure, _, x = program.counted(members, int(program.a.clique_label[c]))
     need = int(program.a.clique_count[c]) - sure
     if need <= 0 or penalty == 0.0:
         return
@@ -177,7 +164,7 @@ def _add_support(program: _Program, c: int, members: IntArray) -> None:
     )  # fmt: skip
 
 
-def _add_table(program: _Program, c: int, members: IntArray) -> None:
+def _add_table(program: Program, c: int, members: IntArray) -> None:
     a, alive, fixed, columns, builder = program
     table = clique_table(a, c)
     shapes = zip(members, table.shape, strict=True)
@@ -207,3 +194,14 @@ def _add_table(program: _Program, c: int, members: IntArray) -> None:
             builder.add_ragged_rows(
                 np.zeros(len(count)), np.zeros(len(count)), count + 1, row, sign
             )
+
+
+# A kind that is not here has no form: `exact_forms` has made a table of it, or refused it.
+_ADD: dict[int, Callable[[Program, int, IntArray], None]] = {
+    AGREE: _add_agreement,
+    SUPPORT: _add_support,
+    TABLE: _add_table,
+    COUNTED: add_counted,
+    TOGETHER: add_together,
+    DOMINANT: add_dominant,
+}

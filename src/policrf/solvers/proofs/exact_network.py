@@ -4,7 +4,7 @@ Costs are scaled so that all of them together stay below 2^50 and rounded down, 
 network, scaled back, is a lower bound of the energy's; it is below it by at most one unit a
 function. HOP1 gets a variable z (is the box's label the rule?), HOP2 one for the broken quota and a
 linear constraint over *positions* of values: given names, pytoulbar2 solves another problem in
-silence.
+silence. Other kinds of clique are constants here: all their members are fixed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
-from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.solvers.proofs.exact_program import fixed_energy
 from policrf.types import BoolArray, FloatArray, IntArray
 
 TOTAL = float(2**50)
@@ -95,6 +96,9 @@ def build_network(a: Arrays, alive: BoolArray) -> Network:
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
         if a.clique_kind[c] in (AGREE, SUPPORT):
             _add_counting(network, a, c, members, alive, fixed, variable)
+        elif a.clique_kind[c] != TABLE:
+            assert (fixed[members] >= 0).all(), "toulbar2 has no form of this clique"
+            network.constant += fixed_energy(a, c, fixed)
         else:
             table = clique_table(a, c)
             shapes = zip(members, table.shape, strict=True)

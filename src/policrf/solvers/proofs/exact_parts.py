@@ -105,7 +105,12 @@ class Part:
         self._slack = slack
 
     def solve(self, backend: str) -> None:
-        """With "auto", toulbar2 where it is stronger, and HiGHS for what time is left."""
+        """With "auto", toulbar2 where it is stronger, and HiGHS for what time is left.
+
+        Groups that have no form in toulbar2 are left to HiGHS.
+        """
+        if self._open_kinds().max(initial=0) > TABLE:
+            backend = "highs"
         if backend == "auto":
             backend = "both" if self._suits_toulbar2() and has_toulbar2() else "highs"
         self.run.info["backend"] = "toulbar2, highs" if backend == "both" else backend
@@ -118,12 +123,17 @@ class Part:
 
     def _suits_toulbar2(self) -> bool:
         """Whether a quota or table is open, in a component that is neither small nor huge."""
+        labels = self.choices.sum(axis=1)
+        hard = np.isin(self._open_kinds(least=2), (SUPPORT, TABLE))
+        return bool(hard.any() and LABELS[0] <= labels[labels > 1].sum() <= LABELS[1])
+
+    def _open_kinds(self, least: int = 1) -> IntArray:
+        """The kinds of the cliques with at least so many members that have a choice."""
         a = self.crf.arrays
         free = self.choices.sum(axis=1) > 1
         clique = np.repeat(np.arange(len(a.clique_kind)), np.diff(a.clique_ptr))
         open_members = np.bincount(clique[free[a.clique_nodes]], minlength=len(a.clique_kind))
-        hard = np.isin(a.clique_kind, (SUPPORT, TABLE)) & (open_members > 1)
-        return bool(hard.any() and LABELS[0] <= self.choices[free].sum() <= LABELS[1])
+        return np.asarray(a.clique_kind[open_members >= least])
 
     def _improve(self, labels: IntArray) -> None:
         energy = self.crf.energy(labels)

@@ -30,10 +30,12 @@ class Milp(NamedTuple):
         """Hold at 0 what alone costs more than a solution of value `upper`: one scale for the rest.
 
         All columns are between 0 and 1, so no solution is below the constant and the negative
-        costs.
+        costs; and in some optimum each is 0 or 1.
         """
-        least = self.constant + float(np.minimum(self.cost, 0.0).sum())
-        expensive = self.integer & (self.cost > (upper - least) * (1 + 1e-9))
+        negative = float(np.minimum(self.cost, 0.0).sum())
+        room = upper - self.constant - negative
+        rounding = 1e-12 * (abs(upper) + abs(self.constant) - negative)
+        expensive = self.cost > room * (1 + 1e-9) + rounding
         cost, ceiling = np.where(expensive, 0.0, self.cost), np.where(expensive, 0.0, self.ceiling)
         return self._replace(cost=cost, ceiling=ceiling)
 

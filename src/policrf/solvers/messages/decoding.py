@@ -7,9 +7,10 @@ member, where its entry counts; a quota through its message until it is met or n
 that is left, or else it simply gets the members that its own minimiser has. Robust P^n Potts has
 the dominant label of its own minimiser.
 
-A function of counts is read through its messages until its last member; or, the other way, it is
-asked half-way: a label costs f(k + 1) − f(k), k members having it so far. Either way, a count that
-is forbidden is avoided as long as the members that are left can still reach another one.
+A function of counts is read through its messages until its last member. Or, the other way, it has
+the count n of its own minimiser in view: while k < n members have the label, one more costs an even
+share of f(n) − f(0), then f(k + 1) − f(k). Either way, a count that is forbidden is avoided as long
+as the members that are left can still reach another one.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Decoding(NamedTuple):
     labels: IntArray  # [V]
     labeled: IntArray  # [C]; members labeled so far
     matches: IntArray  # [C]; those of them with the clique's label
-    chosen: IntArray  # [C]; DOMINANT: the label that dominates, L for none
+    chosen: IntArray  # [C]; the label that dominates, L for none (DOMINANT); the count (COUNTED)
 
 
 @kernel
 def decide_boxes(g: FactorGraph, m: Messages, d: Decoding, first: int, stop: int) -> None:
     """What cliques first … stop − 1 have in their minimisers: `box_valid`, `wanted`, `chosen`."""
     for c in range(first, stop):
-        if g.clique_kind[c] == TABLE or g.clique_kind[c] == COUNTED:
+        if g.clique_kind[c] == TABLE:
             continue
         start = g.clique_ptr[c]
         size = g.clique_ptr[c + 1] - start
@@ -57,6 +58,9 @@ def decide_boxes(g: FactorGraph, m: Messages, d: Decoding, first: int, stop: int
         matches = 0
         for i in range(size):
             matches += labels[i] == g.clique_label[c]
+        if g.clique_kind[c] == COUNTED:
+            d.chosen[c] = matches
+            continue
         quota = g.clique_count[c] if g.clique_kind[c] == SUPPORT else size // 2 + 1
         d.box_valid[c] = matches >= quota
         for i in range(size):
@@ -67,8 +71,8 @@ def decide_boxes(g: FactorGraph, m: Messages, d: Decoding, first: int, stop: int
 def decode(g: FactorGraph, m: Messages, d: Decoding, follow: bool, first: int, stop: int) -> None:
     """Label nodes first … stop − 1, the earlier ones being labeled.
 
-    `follow` gives quotas the members they want and asks functions of counts half-way, instead of
-    reading their messages.
+    `follow` gives quotas the members they want, and functions of counts as many as they want,
+    instead of reading their messages.
     """
     width = g.unary.shape[1]
     costs = np.empty(width)
@@ -107,7 +111,8 @@ def add_clique(
     missing = g.clique_count[c] - d.matches[c]
     read = kind == TABLE or (kind == SUPPORT and 0 < missing < remaining)
     if kind == COUNTED:
-        add_counts(g, c, d.matches[c], remaining - 1, follow, m.from_cliques[entry], costs)
+        aim = d.chosen[c] if follow else -1
+        add_counts(g, c, d.matches[c], remaining - 1, aim, m.from_cliques[entry], costs)
     elif kind == DOMINANT:
         if d.chosen[c] < g.clique_count[c]:
             charge(d.chosen[c], slope_of(g, c, d.chosen[c]), True, costs)
@@ -133,19 +138,24 @@ def charge(label: int, weight: float, valid: bool, costs: FloatArray) -> None:
 
 @leaf
 def add_counts(
-    g: FactorGraph, c: int, matches: int, others: int, follow: bool, message: FloatArray,
+    g: FactorGraph, c: int, matches: int, others: int, aim: int, message: FloatArray,
     costs: FloatArray,
 ) -> None:  # fmt: skip
-    """Add what f says to a member: `matches` have the label so far, `others` come after it."""
+    """Add what f says to a member: `matches` have the label so far, `others` come after it.
+
+    `aim` is the count in view, −1 where the message is read.
+    """
     label = g.clique_label[c]
-    forbids = g.clique_weight[c] < np.inf
-    if forbids:
+    if g.clique_weight[c] < np.inf:  # some count is forbidden
         with_label = reaches_allowed(g, c, matches + 1, others)
         without = reaches_allowed(g, c, matches, others)
         if with_label != without:
             charge(label, g.forbidden, with_label, costs)
             return
-    if others == 0 or (follow and not forbids):
+        aim = -1
+    if others > 0 and matches < aim:
+        costs[label] += (cost_of_count(g, c, aim) - cost_of_count(g, c, 0)) / aim
+    elif others == 0 or aim >= 0:
         costs[label] += cost_of_count(g, c, matches + 1) - cost_of_count(g, c, matches)
     else:
         for x in range(len(costs)):

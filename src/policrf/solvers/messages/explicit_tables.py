@@ -15,15 +15,8 @@ from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.custom_energy import custom_energy
-from policrf.crf.model import CRF
-from policrf.crf.potentials import (
-    COUNTED,
-    CUSTOM,
-    DOMINANT,
-    ORDERED,
-    TABLE,
-    CliquePotential,
-)
+from policrf.crf.potentials import COUNTED, CUSTOM, DOMINANT, ORDERED, TABLE
+from policrf.crf.tabulate import group_of
 from policrf.errors import CustomPotentialFailed, TooLarge, UnsupportedPotential
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
@@ -111,17 +104,6 @@ def has_no_reachable_cap(a: Arrays) -> BoolArray:
     pairs = size * (size - 1) / 2
     total = np.where(pairs > 0, highest, 0.0) * np.maximum(pairs, 1)
     return np.asarray(ordered & (total <= a.clique_weight))
-
-
-def group_of(crf: CRF, c: int) -> tuple[str, int]:
-    """The name of the group that clique `c` of all cliques belongs to, and its number there."""
-    first = 0
-    for group in crf.potentials:
-        if isinstance(group, CliquePotential):
-            if c < first + len(group):
-                return group.name, c - first
-            first += len(group)
-    raise IndexError(f"clique {c} of {first}")
 
 
 def _refuse_above(run: Run, size: IntArray, table_limit: int) -> None:

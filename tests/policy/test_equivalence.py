@@ -10,6 +10,7 @@ import policrf as pc
 from policrf.policy.engine import Engine
 from policrf.testing import random_crf
 from policrf.testing.batch import join, make_batch
+from policrf.testing.random_groups import BUILT_IN
 from policrf.testing.reference import reference_energy
 
 torch = pytest.importorskip("torch")
@@ -79,6 +80,17 @@ def test_every_kind_of_potential(kind: str, costs: str, seed: int) -> None:
     crf = random_crf(seed, n_nodes=14, n_labels=4, forbidden=0.1, ragged=seed % 2 == 1)
     instance = pc.Instance.from_crf(crf)
     follow(instance, random_policy(instance, kind, costs, seed), None)
+
+
+@pytest.mark.parametrize(("kind", "costs"), KINDS)
+@pytest.mark.parametrize("group", sorted(BUILT_IN))
+def test_every_built_in_group(kind: str, costs: str, group: str) -> None:
+    for seed in range(2):
+        crf = random_crf(
+            seed, n_nodes=11, n_labels=4, groups=("potts", group), forbidden=0.1, ragged=seed == 1
+        )
+        instance = pc.Instance.from_crf(crf)
+        follow(instance, random_policy(instance, kind, costs, seed), None)
 
 
 @pytest.mark.parametrize(("kind", "costs"), KINDS)

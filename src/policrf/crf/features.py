@@ -120,21 +120,43 @@ def _shared_nodes(members: Sequence[IntArray], n_nodes: int) -> sparse.csr_array
 def derive_graph(crf: CRF) -> tuple[IntArray, Float32Array]:
     """Edges `[M, 2]` of Potts and pairwise tables, and their weights `[M, 2]`.
 
-    A node's weights are the softmax over its neighbours of |w_ij| (1 for a table) divided by the
-    mean.
+    A node's weights are the softmax over its neighbours of s_ij, divided by the mean: |w_ij| of a
+    Potts edge, and of a table, times its weight, the highest less the lowest finite energy.
     """
     arrays = crf.arrays
     pairs, strengths = [arrays.edges], [np.abs(arrays.edge_weights)]
     two = (arrays.clique_kind == TABLE) & (np.diff(arrays.clique_ptr) == 2)
     starts = arrays.clique_ptr[:-1][two]
     pairs.append(np.stack([arrays.clique_nodes[starts], arrays.clique_nodes[starts + 1]], axis=1))
-    strengths.append(np.ones(len(starts)))
+    strengths.append(_table_strengths(crf, np.flatnonzero(two), strengths[0]))
     both, strength = np.concatenate(pairs), np.concatenate(strengths)
     if len(both) == 0:
         return np.zeros((0, 2), np.int64), np.zeros((0, 2), np.float32)
     edges, index = np.unique(np.sort(both, axis=1), axis=0, return_inverse=True)
     summed = np.bincount(index.reshape(-1), weights=strength, minlength=len(edges))
     return edges, softmax_over_neighbours(edges, summed / max(summed.mean(), 1e-300), crf.n_nodes)
+
+
+def _table_strengths(crf: CRF, cliques: IntArray, others: FloatArray) -> FloatArray:
+    """What the labels of a pair may change by the tables of `cliques`, `[len(cliques)]`.
+
+    A table that forbids pairs is as strong as the strongest of all tables and of `others`.
+    """
+    a = crf.arrays
+    if not len(cliques):
+        return np.zeros(0)
+    # Edges may share a table: each is looked at once.
+    first, index, which = np.unique(a.data_start[cliques], return_index=True, return_inverse=True)
+    bounds = np.stack([first, first + a.data_size[cliques][index]], axis=1).reshape(-1)
+    padded = np.append(a.data, 0.0)
+    low = np.minimum.reduceat(padded, bounds)[::2]
+    forbids = np.isinf(np.maximum.reduceat(padded, bounds)[::2])[which.reshape(-1)]
+    padded[np.isinf(padded)] = -np.inf
+    high = np.maximum.reduceat(padded, bounds)[::2]
+    spread = np.where(np.isfinite(low), high, 0.0) - np.where(np.isfinite(low), low, 0.0)
+    strength = np.abs(a.clique_weight[cliques]) * spread[which.reshape(-1)]
+    highest = max(strength.max(initial=0.0), others.max(initial=0.0)) or 1.0
+    return np.where(forbids, highest, strength)
 
 
 def softmax_over_neighbours(edges: IntArray, scores: FloatArray, n_nodes: int) -> Float32Array:

@@ -9,6 +9,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import clique_energy
 from policrf.crf.model import CRF
+from policrf.crf.potentials import CliquePotential
 from policrf.errors import CustomPotentialFailed
 from policrf.types import FloatArray, IntArray
 
@@ -22,8 +23,20 @@ def tabulate_clique(crf: CRF, clique: int) -> FloatArray:
     fill_table(a, clique, np.zeros(crf.n_nodes, np.int64), table)
     raise_if_failed()
     if np.isnan(table).any():
-        raise CustomPotentialFailed(f"Custom: clique {clique} raised or gave NaN")
+        name, number = group_of(crf, clique)
+        raise CustomPotentialFailed(f"{name}: clique {number} raised or gave NaN")
     return table.reshape(shape)
+
+
+def group_of(crf: CRF, c: int) -> tuple[str, int]:
+    """The name of the group that clique `c` of all cliques belongs to, and its number there."""
+    first = 0
+    for group in crf.potentials:
+        if isinstance(group, CliquePotential):
+            if c < first + len(group):
+                return group.name, c - first
+            first += len(group)
+    raise IndexError(f"clique {c} of {first}")
 
 
 @kernel

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import policrf as pc
+from policrf.crf.potentials import COUNTED, DOMINANT
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.messages.counting_messages import count_cost
 from policrf.solvers.messages.explicit_tables import explicit_tables
@@ -33,8 +34,18 @@ def graph_energy(g, labels):
     for c in range(len(g.clique_kind)):
         members = slice(g.clique_ptr[c], g.clique_ptr[c + 1])
         own = labels[g.clique_nodes[members]]
-        if g.clique_label[c] >= 0:
-            matches = int((own == g.clique_label[c]).sum())
+        matches = int((own == g.clique_label[c]).sum())
+        if g.clique_kind[c] == COUNTED:
+            total += g.tables[g.clique_start[c] + min(matches, g.clique_count[c] - 1)]
+        elif g.clique_kind[c] == DOMINANT:
+            most, first = g.clique_weight[c], g.clique_start[c]
+            differ = [int((own != x).sum()) for x in range(g.clique_count[c])]
+            allowance, *least = g.tables[first : first + g.clique_count[c] + 1]
+            total += min(
+                most,
+                *(b + (most - b) * n / allowance for b, n in zip(least, differ, strict=True)),
+            )
+        elif g.clique_label[c] >= 0:
             total += count_cost(
                 g.clique_kind[c], g.clique_weight[c], g.clique_count[c], len(own), matches
             )
@@ -63,7 +74,10 @@ def test_same_energy_as_the_crf(crf, split, seed):
 
 
 @settings(max_examples=60, deadline=None)
-@given(crfs(max_nodes=5, max_labels=4, groups=("potts", "tables", "hop1")), st.integers(0, 99))
+@given(
+    crfs(max_nodes=5, max_labels=4, groups=("potts", "tables", "hop1", "pairwise", "order")),
+    st.integers(0, 99),
+)
 def test_messages_across_pairwise_terms_are_minima(crf, seed):
     g = graph_of(crf, split_agreement=True)
     h = np.where(g.allowed, np.random.default_rng(seed).normal(size=g.unary.shape), 1e6)

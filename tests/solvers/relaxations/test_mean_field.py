@@ -71,7 +71,7 @@ def test_many_even_events_keep_their_digits():
 @settings(max_examples=40, deadline=None)
 @given(crfs(max_nodes=5, max_labels=3, forbidden=0.0), st.integers(0, 1000))
 def test_expected_costs_are_expectations(crf, seed):
-    g = build_factor_graph(crf, explicit_tables(Run(crf, "test"), 10**6))
+    g = build_factor_graph(crf, explicit_tables(Run(crf, "test"), 10**6, dominant=False))
     rng = np.random.default_rng(seed)
     q = rng.dirichlet(np.ones(g.unary.shape[1]), len(g.unary)) * g.allowed
     q /= q.sum(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,14 @@ def load_instance(path: str | Path, *, functions: Functions | None = None) -> In
 
 
 def _crf_header(crf: CRF) -> dict[str, Any]:
+    """What each group is, and which fields it has: one that is missing is no optional one."""
     groups = [
-        {"class": p.name, **(p.described() if type(p) is Custom else {})} for p in crf.potentials
+        {
+            "class": p.name,
+            "fields": sorted(p.fields()),
+            **(p.described() if type(p) is Custom else {}),
+        }
+        for p in crf.potentials
     ]
     return {"groups": groups}
 
@@ -117,8 +124,33 @@ def _crf_from(
     for g, described in enumerate(header["groups"]):
         prefix = f"group{g}_"
         own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
-        groups.append(_group_from(described, own, functions, path))
+        _check_fields(described, prefix, own, path)
+        try:
+            groups.append(_group_from(described, own, functions, path))
+        except PolicrfError:
+            raise
+        except KeyError as error:
+            raise KeyError(prefix + error.args[0]) from None
+        except (TypeError, ValueError, IndexError) as error:
+            raise InvalidFile(
+                f"{path}: the fields {prefix}{{{','.join(sorted(own))}}} do not make a "
+                f"{described['class']} ({error}); save the model again"
+            ) from None
     return CRF(arrays["unary"], *groups, cardinalities=arrays["cardinalities"])
+
+
+def _check_fields(described: dict[str, Any], prefix: str, own: ArrayMap, path: str | Path) -> None:
+    """Refuse a group without one of the fields it was written with, and cliques of no integers."""
+    for field in described.get("fields", ()):
+        if field not in own:
+            raise KeyError(prefix + field)
+    for field in ("ptr", "nodes"):
+        array = own.get(field)
+        if array is not None and (array.ndim != 1 or array.dtype.kind not in "iu"):
+            raise InvalidFile(
+                f"{path}: the field {prefix + field!r} of a {described['class']} must be a list of "
+                f"integers, not {array.dtype} of shape {array.shape}; save the model again"
+            )
 
 
 def _group_from(
@@ -150,8 +182,10 @@ def _read(path: str | Path) -> tuple[dict[str, Any], ArrayMap]:
     file = existing_file(path)
     try:
         with np.load(file, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
+            arrays = {key: _array(archive, key, path) for key in archive.files}
         header = json.loads(str(arrays.pop("header")))
+    except InvalidFile:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError, AttributeError) as error:
         raise InvalidFile(
             f"{path}: not a policrf model, or damaged ({type(error).__name__}); save it again"
@@ -163,3 +197,13 @@ def _read(path: str | Path) -> tuple[dict[str, Any], ArrayMap]:
             f"{path}: schema {header.get('schema')}, this policrf reads {SCHEMA}; update policrf"
         )
     return header, arrays
+
+
+def _array(archive: Mapping[str, NDArray[Any]], key: str, path: str | Path) -> NDArray[Any]:
+    try:
+        return archive[key]
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError) as error:
+        raise InvalidFile(
+            f"{path}: not a policrf model, or the field {key!r} is damaged "
+            f"({type(error).__name__}); save the model again"
+        ) from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from policrf.crf.io.files import atomic_write
 from policrf.crf.model import CRF
-from policrf.crf.tabulate import tabulate_clique
+from policrf.crf.tabulate import group_of, tabulate_clique
 from policrf.errors import InvalidFile, TooLarge
 from policrf.types import FloatArray, IntArray
 
@@ -23,7 +23,7 @@ def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
     Parameters
     ----------
     crf
-        The model. Counting and custom potentials are written out as tables, which UAI files need.
+        The model. Every potential is written out as tables, which UAI files need.
     path
         The file.
     table_limit
@@ -34,9 +34,10 @@ def write_uai(crf: CRF, path: str | Path, *, table_limit: int = 2**22) -> None:
         nodes = arrays.clique_nodes[arrays.clique_ptr[c] : arrays.clique_ptr[c + 1]]
         size = float(np.prod(crf.cardinalities[nodes].astype(np.float64)))
         if size > table_limit:
+            name, number = group_of(crf, c)
             raise TooLarge(
-                f"{path}: clique {c} has {len(nodes)} nodes, a table of {size:.3g} entries; "
-                f"table_limit is {table_limit}. Save as .npz, which keeps it unchanged"
+                f"{path}: clique {number} of {name} has {len(nodes)} nodes, a table of {size:.3g} "
+                f"entries; table_limit is {table_limit}. Save as .npz, which keeps it unchanged"
             )
     factors = list(_factors(crf))
     lines = ["MARKOV", str(crf.n_nodes), " ".join(map(str, crf.cardinalities)), str(len(factors))]

@@ -17,6 +17,7 @@ from policrf.crf.checks import (
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CONNECTED, MARKED, CliquePotential, Fields
 from policrf.crf.potentials.potts import checked_edges
+from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
 
@@ -61,6 +62,10 @@ class Connectivity(CliquePotential):
         self.labels: IntArray | None = None
         if labels is not None:
             self.labels = as_integers(self.name, "labels", np.atleast_1d(np.asarray(labels)))
+            if self.labels.ndim != 1:
+                raise InvalidPotential(
+                    f"Connectivity: labels has shape {self.labels.shape}; give a list of labels"
+                )
         self._seal()
 
     def columns(self, n_labels: int) -> Fields:

@@ -12,7 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
-from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.explicit_tables import (
+    TABLE_LIMIT,
+    TABLE_LIMIT_TEXT,
+    explicit_tables,
+)
 from policrf.solvers.messages.factor_graph import build_factor_graph
 from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState
@@ -27,7 +31,7 @@ from policrf.solvers.traits import declares
 ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
 
 
-@declares(limit="Custom cliques of up to table_limit entries", proves="sometimes a bound")
+@declares(limit=TABLE_LIMIT_TEXT, proves="sometimes a bound")
 def belief_propagation(
     run: Run,
     *,
@@ -58,7 +62,8 @@ def belief_propagation(
     decode_every
         Iterations between two decoded labelings.
     table_limit
-        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
+        Largest number of entries of one clique's table; cliques without a closed form are
+        tabulated once.
     """
     require_whole_numbers(iterations=iterations, decode_every=decode_every)
     require_whole_numbers(at_least=0, warm_up=warm_up)

@@ -1,21 +1,22 @@
 """Min-sum messages and minimisers of one clique of the factor graph, whatever its kind.
 
 h [n, W] holds what each member costs as far as the clique is told; W ≥ 2, all entries finite.
-Counting cliques go through `counting_messages` in O(n L + n log n); tables are enumerated, once for
-all members.
+Counting cliques (boxes, counts of one label) go through `counting_messages` in O(n L + n log n),
+robust P^n Potts through `dominant_messages`; tables are enumerated, once for all members.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
-from policrf.crf.potentials import TABLE
+from policrf.compiled import inlined, kernel, leaf
+from policrf.crf.potentials import COUNTED, DOMINANT, TABLE
 from policrf.solvers.messages.counting_messages import (
     count_cost,
     counting_messages,
     counting_minimum,
 )
+from policrf.solvers.messages.dominant_messages import dominant_minimum, send_from_dominant
 from policrf.solvers.messages.factor_graph import FactorGraph
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.types import FloatArray, IntArray
@@ -44,10 +45,10 @@ def send_from_clique(g: FactorGraph, c: int, h: FloatArray, out: FloatArray) -> 
     size = g.clique_ptr[c + 1] - g.clique_ptr[c]
     if g.clique_kind[c] == TABLE:
         send_from_table(g, c, h, out, size)
+    elif g.clique_kind[c] == DOMINANT:
+        send_from_dominant(g, c, h, out)
     else:
-        send_from_box(
-            g.clique_kind[c], g.clique_weight[c], g.clique_count[c], g.clique_label[c], size, h, out
-        )
+        send_from_counts(g, c, h, out, size)
 
 
 @leaf
@@ -56,18 +57,27 @@ def clique_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray) -> f
     size = g.clique_ptr[c + 1] - g.clique_ptr[c]
     if g.clique_kind[c] == TABLE:
         return table_minimum(g, c, h, labels, size)
-    return box_minimum(
-        g.clique_kind[c], g.clique_weight[c], g.clique_count[c], g.clique_label[c], size, h, labels
-    )
+    if g.clique_kind[c] == DOMINANT:
+        return dominant_minimum(g, c, h, labels)
+    return counts_minimum(g, c, h, labels, size)
+
+
+@inlined
+def cost_of_count(g: FactorGraph, c: int, matches: int) -> float:
+    """f(matches) of a counting clique: AGREE, SUPPORT or COUNTED."""
+    if g.clique_kind[c] == COUNTED:
+        return float(g.tables[g.clique_start[c] + min(matches, g.clique_count[c] - 1)])
+    size = g.clique_ptr[c + 1] - g.clique_ptr[c]
+    return count_cost(g.clique_kind[c], g.clique_weight[c], g.clique_count[c], size, matches)
 
 
 @kernel
-def send_from_box(
-    kind: int, weight: float, quota: int, label: int, size: int, h: FloatArray, out: FloatArray
-) -> None:
-    """Messages of an AGREE or SUPPORT clique."""
+def send_from_counts(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, size: int) -> None:
+    """Messages of a counting clique."""
     costs, difference, without = np.empty(size + 1), np.empty(size), np.empty(size)
-    fill_costs(kind, weight, quota, costs)
+    label = g.clique_label[c]
+    for k in range(size + 1):
+        costs[k] = cost_of_count(g, c, k)
     for i in range(size):
         difference[i] = h[i, label] - h[i, cheapest_other(h[i], label)]
     with_label = np.empty(size)
@@ -80,12 +90,12 @@ def send_from_box(
 
 
 @kernel
-def box_minimum(
-    kind: int, weight: float, quota: int, label: int, size: int, h: FloatArray, labels: IntArray
-) -> float:
-    """The minimum of an AGREE or SUPPORT clique, and a minimiser."""
+def counts_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size: int) -> float:
+    """The minimum of a counting clique, and a minimiser."""
     costs, difference = np.empty(size + 1), np.empty(size)
-    fill_costs(kind, weight, quota, costs)
+    label = g.clique_label[c]
+    for k in range(size + 1):
+        costs[k] = cost_of_count(g, c, k)
     matched = np.empty(size, np.int64)
     base = 0.0
     for i in range(size):
@@ -97,13 +107,6 @@ def box_minimum(
         if matched[i] == 1:
             labels[i] = label
     return float(base + value)
-
-
-@leaf
-def fill_costs(kind: int, weight: float, quota: int, costs: FloatArray) -> None:
-    """f(0) … f(n) into `costs`."""
-    for k in range(len(costs)):
-        costs[k] = count_cost(kind, weight, quota, len(costs) - 1, k)
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Min-sum messages and minimisers of a clique that only counts: f_c(x) = f(#{i : x_i = l}).
 
-HOP1 is f(k) = w · min(k, n − k), HOP2 is f(k) = λ [k < quota]; any f will do. Member i costs a_i
+HOP1 is f(k) = w · min(k, n − k), HOP2 is f(k) = λ [k < quota], a label cost f(k) = w [k > 0]; any f
+will do. Member i costs a_i
 with the label and b_i at best without it; what matters is d_i = a_i − b_i. For every count k the
 members with the k smallest d are the ones to have the label, so with P(k) the sum of these,
 

@@ -6,26 +6,44 @@ E(x) = Σ_v θ_v(x_v) + Σ over pairwise terms θ_uv(x_u, x_v) + Σ over cliques
 - terms of one node folded into θ_v, and Potts edges given twice added up;
 - a pairwise term as two *arcs*, one at each end; the arcs of a node are contiguous, those to
   earlier nodes first. Message row k is the message *into* the node that arc k belongs to;
+- tables kept once however many terms share them: an arc has a factor of its own;
 - HOP1 either as a clique, or (`split_agreement`) through its z_b: an auxiliary node with two labels
   and a pairwise term w_b [(y_i = l_b) ≠ (z_b = 1)] to every member (section "Energy Function");
-- +inf replaced by a finite cost above the sum of all finite differences: every minimiser stays one,
-  every bound stays a bound, and no kernel has to fear inf − inf.
+- Σ_l g_l(n_l) as a counting clique for every label (`count_rows`), and the order of labels along a
+  sequence, where it has no cap, as a pairwise term for every two members;
+- +inf replaced by a finite cost (`finite_costs`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from policrf.crf.arrays import Arrays
 from policrf.crf.model import CRF
-from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, ORDERED, SUPPORT, TABLE
+from policrf.solvers.messages.count_rows import CountRows, count_rows
 from policrf.solvers.messages.explicit_tables import ExplicitTables
+from policrf.solvers.messages.finite_costs import (
+    TableUses,
+    finite_rows,
+    finite_tables,
+    forbidden_cost,
+    table_spans,
+)
 from policrf.solvers.messages.node_order import order_nodes
+from policrf.solvers.messages.pair_terms import (
+    Pairs,
+    arcs,
+    box_pairs,
+    joined,
+    potts_pairs,
+    sequence_pairs,
+    table_pairs,
+    with_linear_kind,
+)
 from policrf.types import BoolArray, FloatArray, IntArray
-
-# Kinds of arc. HOP1 through its z_b: MEMBER is the arc of y_i, BOX the arc of z_b.
-POTTS, MEMBER, BOX, DENSE = 0, 1, 2, 3
 
 
 class FactorGraph(NamedTuple):
@@ -39,18 +57,18 @@ class FactorGraph(NamedTuple):
     arc_node: IntArray  # [A]; the other end
     arc_reverse: IntArray  # [A]; the same term seen from the other end
     arc_kind: IntArray  # [A]
-    arc_weight: FloatArray  # [A]; POTTS, MEMBER, BOX
+    arc_weight: FloatArray  # [A]; of a table, the factor that multiplies it
     arc_label: IntArray  # [A]; l_b (MEMBER, BOX)
-    arc_start: IntArray  # [A]; first entry of the table in `tables` (DENSE)
+    arc_start: IntArray  # [A]; first entry of the table in `tables` (DENSE, LINEAR)
     arc_stride: IntArray  # [A, 2]; strides of the own and of the other label in it
     clique_ptr: IntArray  # [C + 1]
     clique_nodes: IntArray  # [M]
     clique_stride: IntArray  # [M]; TABLE
-    clique_kind: IntArray  # [C]; AGREE, SUPPORT or TABLE
+    clique_kind: IntArray  # [C]; AGREE, SUPPORT, TABLE, COUNTED (of one label) or DOMINANT
     clique_label: IntArray  # [C]
-    clique_weight: FloatArray  # [C]
-    clique_count: IntArray  # [C]
-    clique_start: IntArray  # [C]; first entry of the table in `tables`
+    clique_weight: FloatArray  # [C]; COUNTED: forbidden counts are above it
+    clique_count: IntArray  # [C]; quota (SUPPORT), length of f (COUNTED), L (DOMINANT)
+    clique_start: IntArray  # [C]; first entry in `tables` of the table, of f, or of Q and γ_l
     member_ptr: IntArray  # [V + 1]; the entries of `clique_nodes` that are node v
     member_entry: IntArray  # [M]
     member_clique: IntArray  # [M]; the clique of each of them
@@ -59,58 +77,72 @@ class FactorGraph(NamedTuple):
     scale: float  # largest finite difference within one term: the unit of tolerances
 
 
-class _Pairs(NamedTuple):
-    """P pairwise terms; columns 0 and 1 belong to the first and second end."""
+class _Kinds(NamedTuple):
+    """How each of the C cliques takes part; a clique that is in none says nothing."""
 
-    ends: IntArray  # [P, 2]
-    kind: IntArray  # [P, 2]
-    weight: FloatArray
-    label: IntArray
-    start: IntArray
-    stride: IntArray  # [P, 2]
+    agree: BoolArray
+    support: BoolArray
+    dominant: BoolArray
+    ordered: BoolArray
+    tabled: BoolArray
+    rows: CountRows
 
 
 def build_factor_graph(
     crf: CRF, explicit: ExplicitTables, *, split_agreement: bool = False
 ) -> FactorGraph:
-    """Lay out `crf`; `explicit` holds the tables of its TABLE and CUSTOM cliques."""
+    """Lay out `crf`; `explicit` holds the tables of those cliques that need one."""
     a = crf.arrays
     size = np.diff(a.clique_ptr)
-    tabled = explicit.start >= 0
-    # A box without weight, of one node (HOP1) or without a quota (HOP2) is the same for all labels.
-    agree = (a.clique_kind == AGREE) & (a.clique_weight > 0) & (size > 1)
-    support = (a.clique_kind == SUPPORT) & (a.clique_weight > 0) & (a.clique_count > 0)
-    forbidden, scale = _forbidden_cost(crf, explicit, agree, support)
-    tables = _without_infinities(explicit, forbidden)
-    unary = _folded_unary(crf, explicit, np.flatnonzero(tabled & (size == 1)), tables, forbidden)
-
-    boxes = np.flatnonzero(agree) if split_agreement else np.zeros(0, np.int64)
-    pairs = _joined(
-        _potts_pairs(crf),
-        _dense_pairs(crf, explicit, np.flatnonzero(tabled & (size == 2))),
+    kinds = _kinds(a, explicit)
+    uses = TableUses(
+        start=np.where(kinds.ordered, a.data_start, explicit.start),
+        size=np.where(kinds.ordered, a.data_size, explicit.size),
+        factor=explicit.factor,
     )
+    used = np.flatnonzero(kinds.tabled | kinds.ordered)
+    uses = TableUses._make(column[used] for column in uses)
+    forbidden, scale = forbidden_cost(_spans(crf, explicit.values, kinds, uses, used))
+    tables, placed = finite_tables(explicit.values, uses, forbidden)
+    count_limit = finite_rows(tables, kinds.rows, forbidden)
+    start = explicit.start.copy()
+    start[used] = placed
+
+    unary = _folded_unary(crf, explicit, start, tables, forbidden)
+    _fold_counts(a, kinds.rows, unary, forbidden)
+    boxes = np.flatnonzero(kinds.agree) if split_agreement else np.zeros(0, np.int64)
+    pairs = _pairs(crf, kinds, explicit, start, tables)
     place = order_nodes(pairs.ends, crf.n_nodes)
-    pairs = _joined(pairs, _box_pairs(crf, boxes))
+    pairs = joined(pairs, box_pairs(a, boxes, *_entries_of(a.clique_ptr, boxes)))
     unary, sizes, origin, rank = _placed(crf, unary, place, boxes, forbidden)
     allowed = unary < unary.min(axis=1, keepdims=True) + forbidden / 2
-    nodes_and_arcs = {"unary": unary, "sizes": sizes, "allowed": allowed, "origin": origin}
-    nodes_and_arcs |= _arcs(pairs._replace(ends=rank[pairs.ends]), len(unary))
+    allowed &= np.arange(unary.shape[1]) < sizes[:, None]
 
-    kept = np.flatnonzero((agree & (not split_agreement)) | support | (tabled & (size > 2)))
-    entries, clique_ptr = _entries_of(a.clique_ptr, kept)
+    kept = kinds.support | kinds.dominant | (kinds.tabled & (size > 2))
+    if not split_agreement:
+        kept |= kinds.agree
+    single, rows = np.flatnonzero(kept), kinds.rows
+    cliques = np.append(single, rows.clique)
+    entries, clique_ptr = _entries_of(a.clique_ptr, cliques)
     nodes = rank[a.clique_nodes[entries]]
     member_entry = np.argsort(nodes, kind="stable")
-    clique_of = np.repeat(np.arange(len(kept)), np.diff(clique_ptr))
+    clique_of = np.repeat(np.arange(len(cliques)), np.diff(clique_ptr))
+    count = np.where(kinds.dominant, crf.n_labels, a.clique_count)[single]
+    first = np.where(kinds.dominant, a.data_start, start)[single]
     return FactorGraph(
-        **nodes_and_arcs,
+        unary=unary,
+        sizes=sizes,
+        allowed=allowed,
+        origin=origin,
+        **arcs(pairs._replace(ends=rank[pairs.ends]), len(unary)),
         clique_ptr=clique_ptr,
         clique_nodes=nodes,
         clique_stride=explicit.stride[entries],
-        clique_kind=np.where(tabled[kept], TABLE, a.clique_kind[kept]),
-        clique_label=a.clique_label[kept],
-        clique_weight=a.clique_weight[kept],
-        clique_count=a.clique_count[kept],
-        clique_start=explicit.start[kept],
+        clique_kind=np.where(kinds.tabled[cliques], TABLE, a.clique_kind[cliques]),
+        clique_label=np.append(a.clique_label[single], rows.label),
+        clique_weight=np.append(a.clique_weight[single], count_limit),
+        clique_count=np.append(count, rows.width),
+        clique_start=np.append(first, rows.start),
         member_ptr=_pointers(np.bincount(nodes, minlength=len(unary))),
         member_entry=member_entry,
         member_clique=clique_of[member_entry],
@@ -129,57 +161,81 @@ def all_terms(g: FactorGraph) -> tuple[IntArray, IntArray, IntArray]:
     return ptr, np.append(g.clique_nodes, ends), first
 
 
-def _forbidden_cost(
-    crf: CRF, explicit: ExplicitTables, agree: IntArray, support: IntArray
-) -> tuple[float, float]:
-    """Far above the sum of the finite ranges of all terms, and the largest of these."""
+def _kinds(a: Arrays, explicit: ExplicitTables) -> _Kinds:
+    size = np.diff(a.clique_ptr)
+    tabled = explicit.start >= 0
+    weighs = a.clique_weight > 0
+    counted = (a.clique_kind == COUNTED) & ~tabled
+    return _Kinds(
+        # A box without weight, of one node (HOP1) or without a quota (HOP2) is the same for all
+        # labels.
+        agree=(a.clique_kind == AGREE) & weighs & (size > 1),
+        support=(a.clique_kind == SUPPORT) & weighs & (a.clique_count > 0),
+        dominant=(a.clique_kind == DOMINANT) & ~tabled,
+        ordered=(a.clique_kind == ORDERED) & ~tabled,
+        tabled=tabled,
+        rows=count_rows(a, np.flatnonzero(counted)),
+    )
+
+
+def _spans(
+    crf: CRF, values: FloatArray, kinds: _Kinds, uses: TableUses, used: IntArray
+) -> list[FloatArray]:
+    """The largest finite difference within every term; `used` are the cliques of `uses`."""
     a = crf.arrays
+    size = np.diff(a.clique_ptr)
     highest = np.where(np.isinf(crf.unary), -np.inf, crf.unary).max(axis=1)
-    ranges = [highest - crf.unary.min(axis=1), np.abs(a.edge_weights)]
-    ranges.append(a.clique_weight[agree] * (np.diff(a.clique_ptr)[agree] // 2))
-    ranges.append(a.clique_weight[support])
-    tabled = np.flatnonzero(explicit.start >= 0)
-    if len(tabled):
-        first = explicit.start[tabled]
-        bounds = np.stack([first, first + explicit.size[tabled]], axis=1).reshape(-1)
-        padded = np.append(explicit.values, 0.0)
-        low = np.minimum.reduceat(padded, bounds)[::2]
-        padded[np.isinf(padded)] = -np.inf
-        high = np.maximum.reduceat(padded, bounds)[::2]
-        some_finite = np.isfinite(low)
-        ranges.append(high[some_finite] - low[some_finite])
-    total = float(sum(r.sum() for r in ranges))
-    largest = float(max(r.max(initial=0.0) for r in ranges))
-    # A thousandfold: solvers split costs among many parts, and each of them has to forbid.
-    return (1000 * total, largest) if total > 0 else (1.0, 1.0)
+    times = np.where(kinds.ordered, size * (size - 1) // 2, 1)
+    dominant = np.flatnonzero(kinds.dominant)
+    own = a.data[a.data_start[dominant][:, None] + np.arange(1, crf.n_labels + 1)]
+    return [
+        highest - crf.unary.min(axis=1),
+        np.abs(a.edge_weights),
+        a.clique_weight[kinds.agree] * (size[kinds.agree] // 2),
+        a.clique_weight[kinds.support],
+        a.clique_weight[dominant] - own.min(axis=1),
+        table_spans(values, uses) * times[used],
+        kinds.rows.span,
+    ]
 
 
-def _without_infinities(explicit: ExplicitTables, forbidden: float) -> FloatArray:
-    """A copy of the tables in which +inf is the smallest entry of its table plus `forbidden`."""
-    values = explicit.values.copy()
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        tabled = np.flatnonzero(explicit.start >= 0)
-        tabled = tabled[np.argsort(explicit.start[tabled])]
-        owner = tabled[np.searchsorted(explicit.start[tabled], infinite, side="right") - 1]
-        for c in np.unique(owner):
-            table = values[explicit.start[c] : explicit.start[c] + explicit.size[c]]
-            finite = table[np.isfinite(table)]
-            table[np.isinf(table)] = forbidden + (finite.min() if finite.size else 0.0)
-    return values
+def _pairs(
+    crf: CRF, kinds: _Kinds, explicit: ExplicitTables, start: IntArray, tables: FloatArray
+) -> Pairs:
+    a = crf.arrays
+    dense = np.flatnonzero(kinds.tabled & (np.diff(a.clique_ptr) == 2))
+    entries = a.clique_ptr[dense][:, None] + np.arange(2)
+    sequences = np.flatnonzero(kinds.ordered)
+    with_table = joined(
+        table_pairs(
+            a.clique_nodes[entries], start[dense], explicit.factor[dense], explicit.stride[entries]
+        ),
+        sequence_pairs(a, sequences, start[sequences]),
+    )
+    return joined(potts_pairs(a), with_linear_kind(with_table, tables, crf.cardinalities))
 
 
 def _folded_unary(
-    crf: CRF, explicit: ExplicitTables, single: IntArray, tables: FloatArray, forbidden: float
+    crf: CRF, explicit: ExplicitTables, start: IntArray, tables: FloatArray, forbidden: float
 ) -> FloatArray:
-    """θ_v with the tables of one node added."""
+    """θ_v with the tables of one node added; `start` [C] is where they are in `tables`."""
+    a = crf.arrays
     lowest = crf.unary.min(axis=1, keepdims=True)
     unary: FloatArray = np.where(np.isinf(crf.unary), lowest + forbidden, crf.unary)
-    for c in single:
-        node = crf.arrays.clique_nodes[crf.arrays.clique_ptr[c]]
-        table = tables[explicit.start[c] : explicit.start[c] + explicit.size[c]]
-        unary[node, : explicit.size[c]] += table
+    for c in np.flatnonzero((explicit.start >= 0) & (np.diff(a.clique_ptr) == 1)):
+        table = tables[start[c] : start[c] + explicit.size[c]]
+        unary[a.clique_nodes[a.clique_ptr[c]], : explicit.size[c]] += explicit.factor[c] * table
     return unary
+
+
+def _fold_counts(a: Arrays, rows: CountRows, unary: FloatArray, forbidden: float) -> None:
+    """Add to `unary` [N, L] what rows of counts say of single nodes, and their constants."""
+    fixed = np.flatnonzero(rows.constant)
+    np.add.at(unary, a.clique_nodes[a.clique_ptr[fixed]], rows.constant[fixed][:, None])
+    entries, ptr = _entries_of(a.clique_ptr, rows.banned[:, 0])
+    np.add.at(
+        unary, (a.clique_nodes[entries], np.repeat(rows.banned[:, 1], np.diff(ptr))), forbidden
+    )
 
 
 def _placed(
@@ -204,78 +260,6 @@ def _placed(
     placed[rank[n_nodes:], :2] = 0.0
     sizes = np.append(crf.cardinalities, np.full(len(boxes), 2))[order]
     return placed, sizes, np.where(order < n_nodes, order, -1), rank
-
-
-def _potts_pairs(crf: CRF) -> _Pairs:
-    a = crf.arrays
-    n_nodes = len(a.unary)
-    low, high = a.edges.min(axis=1, initial=n_nodes), a.edges.max(axis=1, initial=0)
-    key, position = np.unique(low * n_nodes + high, return_inverse=True)
-    weight = np.bincount(position, a.edge_weights, len(key)).astype(np.float64)
-    key, weight = key[weight != 0], weight[weight != 0]
-    zeros = np.zeros(len(key), np.int64)
-    both = np.zeros((len(key), 2), np.int64)
-    ends = np.stack([key // n_nodes, key % n_nodes], axis=1)
-    return _Pairs(
-        ends=ends, kind=both + POTTS, weight=weight, label=zeros, start=zeros, stride=both
-    )
-
-
-def _dense_pairs(crf: CRF, explicit: ExplicitTables, cliques: IntArray) -> _Pairs:
-    a = crf.arrays
-    entries = a.clique_ptr[cliques][:, None] + np.arange(2)
-    zeros = np.zeros(len(cliques), np.int64)
-    kind = np.full((len(cliques), 2), DENSE)
-    return _Pairs(
-        ends=a.clique_nodes[entries],
-        kind=kind,
-        weight=np.zeros(len(cliques)),
-        label=zeros,
-        start=explicit.start[cliques],
-        stride=explicit.stride[entries],
-    )
-
-
-def _box_pairs(crf: CRF, boxes: IntArray) -> _Pairs:
-    a = crf.arrays
-    entries, ptr = _entries_of(a.clique_ptr, boxes)
-    box = np.repeat(np.arange(len(boxes)), np.diff(ptr))
-    ends = np.stack([a.clique_nodes[entries], len(a.unary) + box], axis=1)
-    kind = np.tile(np.array([MEMBER, BOX]), (len(entries), 1))
-    zeros = np.zeros(len(entries), np.int64)
-    return _Pairs(
-        ends=ends,
-        kind=kind,
-        weight=a.clique_weight[boxes][box],
-        label=a.clique_label[boxes][box],
-        start=zeros,
-        stride=np.zeros((len(entries), 2), np.int64),
-    )
-
-
-def _joined(*parts: _Pairs) -> _Pairs:
-    return _Pairs._make(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
-def _arcs(pairs: _Pairs, n_nodes: int) -> dict[str, Any]:
-    """The arc columns of `FactorGraph`, sorted by the node they belong to, then the other end."""
-    count = max(len(pairs.ends), 1)
-    own, other = pairs.ends.T.reshape(-1), pairs.ends[:, ::-1].T.reshape(-1)
-    order = np.argsort(own * n_nodes + other, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    pair = order % count
-    stride = np.concatenate([pairs.stride, pairs.stride[:, ::-1]])
-    return {
-        "arc_ptr": _pointers(np.bincount(own, minlength=n_nodes)),
-        "arc_node": other[order],
-        "arc_reverse": place[(order + count) % (2 * count)],
-        "arc_kind": pairs.kind.T.reshape(-1)[order],
-        "arc_weight": pairs.weight[pair],
-        "arc_label": pairs.label[pair],
-        "arc_start": pairs.start[pair],
-        "arc_stride": stride[order],
-    }
 
 
 def _entries_of(ptr: IntArray, cliques: IntArray) -> tuple[IntArray, IntArray]:

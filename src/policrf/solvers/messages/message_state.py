@@ -7,11 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.crf.potentials import SUPPORT, TABLE
+from policrf.crf.potentials import COUNTED, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
 from policrf.solvers.messages.decoding import Decoding, decide_boxes, decode
-from policrf.solvers.messages.factor_graph import DENSE, FactorGraph
+from policrf.solvers.messages.factor_graph import FactorGraph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, Messages, sweep
+from policrf.solvers.messages.pair_terms import DENSE
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
@@ -68,7 +69,7 @@ class MessageState:
         return True
 
     def offer_decoded(self) -> None:
-        """Offer labels decoded node by node, in both ways if there are quotas (see `decode`)."""
+        """Offer labels decoded node by node, in both ways if something counts (see `decode`)."""
         g = self.graph
         decoding = Decoding(
             box_valid=np.zeros(len(g.clique_kind), np.bool_),
@@ -76,12 +77,14 @@ class MessageState:
             labels=np.zeros(len(g.unary), np.int64),
             labeled=np.zeros(len(g.clique_kind), np.int64),
             matches=np.zeros(len(g.clique_kind), np.int64),
+            chosen=np.zeros(len(g.clique_kind), np.int64),
         )
         for first, stop in self.clique_slices:
             if self.run.expired():
                 return
             decide_boxes(g, self.messages, decoding, first, stop)
-        for follow in (False, True) if (g.clique_kind == SUPPORT).any() else (False,):
+        counts = ((g.clique_kind == SUPPORT) | (g.clique_kind == COUNTED)).any()
+        for follow in (False, True) if counts else (False,):
             decoding.labeled[:] = decoding.matches[:] = 0
             for first, stop in self.node_slices:
                 if self.run.expired():

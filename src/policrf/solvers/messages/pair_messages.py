@@ -1,7 +1,8 @@
 """Min-sum messages across one pairwise term: out(x_j) = min over x_i of h(x_i) + θ_ij(x_i, x_j).
 
-Potts and HOP1's link to z_b take O(L), because all but one value of the minimum is shared; a table
-takes O(L²). Messages are normalised to a minimum of 0, which is returned.
+Potts and HOP1's link to z_b take O(L), because all but one value of the minimum is shared; so does
+a truncated distance, by two passes (Felzenszwalb and Huttenlocher 2006). A table takes O(L²).
+Messages are normalised to a minimum of 0, which is returned.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.solvers.messages.factor_graph import BOX, DENSE, MEMBER, POTTS, FactorGraph
+from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.pair_terms import BOX, DENSE, LINEAR, MEMBER, POTTS
 from policrf.types import FloatArray
 
 
@@ -21,6 +23,8 @@ def send(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
         return send_potts(g.arc_weight[k], h, out)
     if kind == DENSE:
         return send_table(g, k, h, out)
+    if kind == LINEAR:
+        return send_linear(g, k, h, out)
     return send_link(g, k, h, out)
 
 
@@ -80,18 +84,38 @@ def send_link(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
 def send_table(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     """Any table; labels beyond those of the receiver get 0."""
     i, j = g.arc_node[g.arc_reverse[k]], g.arc_node[k]
-    own, other = g.arc_stride[k, 0], g.arc_stride[k, 1]
+    own, other, factor = g.arc_stride[k, 0], g.arc_stride[k, 1], g.arc_weight[k]
     lowest = np.inf
     for y in range(g.sizes[j]):
         at = g.arc_start[k] + y * other
         low = np.inf
         for x in range(g.sizes[i]):
-            low = min(low, h[x] + g.tables[at + x * own])
+            low = min(low, h[x] + factor * g.tables[at + x * own])
         out[y] = low
         lowest = min(lowest, low)
     for y in range(len(out)):
         out[y] = out[y] - lowest if y < g.sizes[j] else 0.0
     return lowest
+
+
+@leaf
+def send_linear(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
+    """A factor times min(step · |x − y|, limit); both ends have all the table's L labels."""
+    n_labels = g.sizes[g.arc_node[k]]
+    step = g.arc_weight[k] * g.tables[g.arc_start[k] + 1]
+    limit = g.arc_weight[k] * g.tables[g.arc_start[k] + n_labels - 1]
+    low, reached = np.inf, np.inf
+    for x in range(n_labels):
+        low = min(low, h[x])
+        reached = min(h[x], reached + step)
+        out[x] = reached
+    reached = np.inf
+    for y in range(n_labels - 1, -1, -1):
+        reached = min(out[y], reached + step)
+        out[y] = min(reached - low, limit)
+    for y in range(n_labels, len(out)):
+        out[y] = 0.0
+    return low
 
 
 @leaf
@@ -104,4 +128,5 @@ def pair_cost(g: FactorGraph, k: int, x: int, y: int) -> float:
         return float(g.arc_weight[k]) if (x == g.arc_label[k]) != (y == 1) else 0.0
     if kind == BOX:
         return float(g.arc_weight[k]) if (y == g.arc_label[k]) != (x == 1) else 0.0
-    return float(g.tables[g.arc_start[k] + x * g.arc_stride[k, 0] + y * g.arc_stride[k, 1]])
+    at = g.arc_start[k] + x * g.arc_stride[k, 0] + y * g.arc_stride[k, 1]
+    return float(g.arc_weight[k] * g.tables[at])

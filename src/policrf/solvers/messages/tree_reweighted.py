@@ -17,7 +17,11 @@ from typing import Literal
 import numpy as np
 
 from policrf.solvers.messages.clique_ascent import ascend
-from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.explicit_tables import (
+    TABLE_LIMIT,
+    TABLE_LIMIT_TEXT,
+    explicit_tables,
+)
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms, build_factor_graph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState, bound_meets_energy
@@ -36,7 +40,7 @@ LOOK_EVERY = 5  # parallel iterations between two bounds and labelings
 Schedule = Literal["sequential", "parallel"]
 
 
-@declares(limit="Custom cliques of up to table_limit entries", proves="a bound")
+@declares(limit=TABLE_LIMIT_TEXT, proves="a bound")
 def tree_reweighted(
     run: Run,
     *,
@@ -59,7 +63,8 @@ def tree_reweighted(
     tolerance
         Stop when ten looks at the bound raised it by less than this part of it.
     table_limit
-        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
+        Largest number of entries of one clique's table; cliques without a closed form are
+        tabulated once.
     """
     require_choice("schedule", schedule, Schedule)
     require_whole_numbers(iterations=iterations)

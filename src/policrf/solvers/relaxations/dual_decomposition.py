@@ -12,7 +12,11 @@ import numpy as np
 
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.potentials import SUPPORT
-from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.explicit_tables import (
+    TABLE_LIMIT,
+    TABLE_LIMIT_TEXT,
+    explicit_tables,
+)
 from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import (
     bound_meets_energy,
@@ -35,7 +39,7 @@ SHORTEST = 1e-3  # of Polyak's step: where the search gives up
 MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 
-@declares(limit="Custom cliques of up to table_limit entries", proves="a bound")
+@declares(limit=TABLE_LIMIT_TEXT, proves="a bound")
 def dual_decomposition(
     run: Run, *, iterations: int = 300, round_every: int = 5, polish: bool = True,
     table_limit: int = TABLE_LIMIT,
@@ -51,7 +55,8 @@ def dual_decomposition(
     polish
         Follow every rounded labeling by ICM to a local minimum.
     table_limit
-        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
+        Largest number of entries of one clique's table; cliques without a closed form are
+        tabulated once.
     """
     require_whole_numbers(iterations=iterations, round_every=round_every)
     explicit = None if run.expired() else explicit_tables(run, table_limit)

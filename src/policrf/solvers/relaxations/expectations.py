@@ -13,10 +13,10 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.potentials import TABLE
-from policrf.solvers.messages.clique_messages import advance
-from policrf.solvers.messages.counting_messages import count_cost
-from policrf.solvers.messages.factor_graph import POTTS, FactorGraph
+from policrf.solvers.messages.clique_messages import advance, cost_of_count
+from policrf.solvers.messages.factor_graph import FactorGraph
 from policrf.solvers.messages.pair_messages import pair_cost
+from policrf.solvers.messages.pair_terms import POTTS
 from policrf.solvers.relaxations.poisson_binomial import insert_event, leave_one_out
 from policrf.types import FloatArray, IntArray
 
@@ -93,13 +93,11 @@ def add_expected_pairs(g: FactorGraph, q: FloatArray, i: int, costs: FloatArray)
 def expected_rise(g: FactorGraph, counts: Counts, c: int, entry: int) -> float:
     """E[f(K + 1) − f(K)] for the member at `entry`."""
     others = g.clique_ptr[c + 1] - g.clique_ptr[c] - 1
-    kind, weight, quota = g.clique_kind[c], g.clique_weight[c], g.clique_count[c]
     p = counts.inside[entry]
     first = leave_one_out(counts.pmf, g.clique_ptr[c] + c, counts.window, c, p, counts.scratch)
     rise = 0.0
     for k in range(max(first, 0), min(counts.window[c, 1], others) + 1):
-        slope = count_cost(kind, weight, quota, others + 1, k + 1)
-        slope -= count_cost(kind, weight, quota, others + 1, k)
+        slope = cost_of_count(g, c, k + 1) - cost_of_count(g, c, k)
         rise += counts.scratch[k - first] * slope
     return rise
 

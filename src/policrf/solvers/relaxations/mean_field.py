@@ -2,8 +2,8 @@
 
     q_i(x_i) ∝ exp(−(expected energy of x_i under the other q_j) / T),   node after node, damped.
 
-Every built-in potential has its expectation in closed form (`expectations`): the counts of HOP1 and
-HOP2 are Poisson binomial, so no table is needed. The other members of a clique are seen as they
+Pairwise terms, boxes and counts of labels have their expectation in closed form (`expectations`): a
+count is Poisson binomial, so no table is needed. The other members of a clique are seen as they
 were at the beginning of the sweep, neighbours along edges as they are now. As T → 0 the steps
 become those of ICM, from a much better start. A quota that the others are far from meeting has no
 slope: there naive mean field does not see HOP2, and its answers are as far off as ICM's.
@@ -15,9 +15,14 @@ import numpy as np
 
 from policrf.crf.potentials import TABLE
 from policrf.errors import InvalidOption
-from policrf.solvers.messages.explicit_tables import TABLE_LIMIT, explicit_tables
-from policrf.solvers.messages.factor_graph import DENSE, FactorGraph, build_factor_graph
+from policrf.solvers.messages.explicit_tables import (
+    TABLE_LIMIT,
+    TABLE_LIMIT_TEXT,
+    explicit_tables,
+)
+from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import real_labels, slices, table_sizes
+from policrf.solvers.messages.pair_terms import DENSE, LINEAR
 from policrf.solvers.option_checks import (
     require_share_above_zero,
     require_share_below_one,
@@ -32,7 +37,7 @@ HOT = 4.0  # the first temperature, in units of the median margin between a node
 COLD = 1e-12  # the lowest temperature, in units of the largest single term
 
 
-@declares(limit="Custom cliques of up to table_limit entries")
+@declares(limit=f"RobustPotts, {TABLE_LIMIT_TEXT}")
 def mean_field(
     run: Run, *, iterations: int = 100, damping: float = 0.0, temperature: float | None = None,
     cooling: float = 0.93, tolerance: float = 1e-4, table_limit: int = TABLE_LIMIT,
@@ -53,14 +58,15 @@ def mean_field(
     tolerance
         Converged when no probability changes by more in a sweep.
     table_limit
-        Largest number of entries of one clique's table; a `Custom` potential is tabulated once.
+        Largest number of entries of one clique's table; cliques without a closed form are
+        tabulated once.
     """
     require_whole_numbers(iterations=iterations)
     require_share_below_one(damping=damping)
     require_share_above_zero(cooling=cooling)
     if temperature is not None and not temperature > 0:
         raise InvalidOption(f"temperature must be above 0, not {temperature}")
-    explicit = None if run.expired() else explicit_tables(run, table_limit)
+    explicit = None if run.expired() else explicit_tables(run, table_limit, dominant=False)
     if explicit is None:
         return
     g = build_factor_graph(run.crf, explicit)
@@ -106,7 +112,7 @@ def boltzmann(costs: FloatArray, temperature: float) -> FloatArray:
 
 def _node_work(g: FactorGraph) -> FloatArray:
     width = g.unary.shape[1]
-    arc = np.where(g.arc_kind == DENSE, 2.0 * width * width, 2.0 * width)
+    arc = np.where((g.arc_kind == DENSE) | (g.arc_kind == LINEAR), 2.0 * width * width, 2.0 * width)
     arcs = np.diff(np.append(0.0, np.cumsum(arc))[g.arc_ptr])
     size = np.diff(g.clique_ptr).astype(np.float64)
     clique = np.where(g.clique_kind == TABLE, size * table_sizes(g), 60 * np.sqrt(size))

@@ -178,7 +178,7 @@ def test_asking_half_way_finds_what_asking_at_the_end_does_not():
     ("fields", "says"),
     [
         ({"partial": "sometimes"}, "partial must be 'complete', 'subset' or a function"),
-        ({"of": "sums"}, "of must be 'labels' or 'counts'"),
+        ({"of": "sums"}, "of must be 'labels', 'counts' or a Summary"),
         ({"of": "counts", "partial": hopeful}, "needs no function for a part"),
     ],
 )

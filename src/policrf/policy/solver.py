@@ -132,19 +132,13 @@ def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     Where cliques are custom, by all moves of the solver `refine`, whole cliques and half-way
     repairs among them; elsewhere by those that pay for their time after a policy.
     """
-    from policrf.solvers.refine.refine import Moves, improve
-    from policrf.solvers.refine.refine_anytime import search_on
+    from policrf.solvers.refine.refine import is_opaque, refine_on
+    from policrf.solvers.refine.refine_rounds import Moves
 
-    custom = bool((run.crf.arrays.clique_kind == CUSTOM).any())
-    moves = Moves() if custom else Moves(regions=False, growth=False)
+    opaque = is_opaque(run.crf.arrays)
+    moves = Moves() if opaque else Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive
-    run.info["moves"], run.info["converged"] = improve(
-        run.crf, labels, moves, run.expired, alive=alive
-    )
-    run.offer(labels)
-    if custom:
-        search_on(run, labels, cliques=True, halfway=True)
-        run.offer(labels)
+    refine_on(run, labels, moves, cliques=opaque, halfway=opaque, alive=alive)
 
 
 def prove_labels(run: Run) -> Proven | None:

@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from policrf.errors import InvalidOption
@@ -34,6 +35,12 @@ def options_of(solver: Callable[..., Any]) -> dict[str, Option]:
     A solver that takes further ones as `**options` says which in its attribute `further_options`.
     """
     function = solver if inspect.isroutine(solver) else type(solver).__call__
+    return _signature_options(function) | getattr(solver, "further_options", {})
+
+
+@lru_cache(maxsize=256)
+def _signature_options(function: Callable[..., Any]) -> dict[str, Option]:
+    """Read once a function: it takes longer than a short solve. Not to be changed."""
     hints = _type_hints(function)
     texts = parameter_texts(inspect.getdoc(function) or "")
     found = {}
@@ -42,7 +49,14 @@ def options_of(solver: Callable[..., Any]) -> dict[str, Option]:
             name, default = parameter.name, parameter.default
             kind = hints.get(name, type(default) if default is not None else None)
             found[name] = Option(name, kind, default, texts.get(name, ""))
-    return found | getattr(solver, "further_options", {})
+    return found
+
+
+@lru_cache(maxsize=256)
+def _takes_any(function: Callable[..., Any]) -> bool:
+    """Whether the function takes further options as `**options`."""
+    parameters = inspect.signature(function).parameters.values()
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def dataclass_options(options: type, *, without: Sequence[str] = ()) -> dict[str, Option]:
@@ -61,9 +75,7 @@ def check_options(
     """The solver's options; one that was given and is not among them is an error."""
     known = options_of(solver)
     function = solver if inspect.isroutine(solver) else type(solver).__call__
-    parameters = inspect.signature(function).parameters.values()
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    if open_ended and not hasattr(solver, "further_options"):
+    if _takes_any(function) and not hasattr(solver, "further_options"):
         return known
     for option in given:
         if option not in known:

@@ -16,11 +16,17 @@ import numpy as np
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel_change
+from policrf.crf.energy import State, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
 from policrf.solvers.moves.local_search import centred, slice_size
+from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
-from policrf.solvers.refine.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
+from policrf.solvers.refine.refine_halfway import (
+    draw_halfway_move,
+    draw_next_clique,
+    label_surest,
+    unlabel_nodes,
+)
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE_WORK,
@@ -50,11 +56,12 @@ from policrf.types import IntArray
 
 DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
-MOVES = 50  # moves a clique, or for every 30 nodes, where no seconds are given
+FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
 SLICE = 0.001  # seconds between two looks at the clock
 OFFER = 0.02  # seconds between two labelings that are offered
 TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
-PROBES = 200  # random relabels that the mean is taken over
+GAIN = 0.3  # as in the untrained rule
+PROBES = 50  # random relabels that the mean is taken over
 
 
 class Kinds(NamedTuple):
@@ -63,23 +70,25 @@ class Kinds(NamedTuple):
     cliques: bool
     halfway: bool
     temperature: float
+    gain: float = GAIN  # what a unit of a label's gain counts in a half-way move
 
 
-def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> None:
-    """Improve `labels` in place until time is out or they are proven, or for MOVES a clique."""
+def search_on(
+    run: Run, labels: IntArray, *, cliques: bool, halfway: bool, last: int = FOREVER
+) -> None:
+    """Improve `labels` in place until time is out, they are proven, or `last` moves are made."""
     arrays = centred(run.crf.arrays)
     if run.expired() or run.proven() or not (arrays.cardinalities > 1).any():
         return
     state = new_state(arrays)
     load_labels(arrays, state, labels)
-    generator = new_generator(run.seed)
+    made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
+    generator = new_generator(run.seed + made["made"])
     unit = mean_change(arrays, state, generator, PROBES)
     raise_if_failed()
     kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
     trial, work = new_trial(arrays, state), new_workspace(arrays)
-    last = MOVES * max(len(arrays.clique_kind), len(labels) // 30, 10)
-    if run.remaining() < np.inf:
-        last = np.iinfo(np.int64).max
+    settle_all(work)
     offered, offered_at, limit = 0.0, run.elapsed(), slice_size(arrays) // 10
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
@@ -87,7 +96,7 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
         advance(arrays, state, trial, work, generator, kinds, last, limit)
         raise_if_failed()
         spent = time.perf_counter() - began
-        limit = max(10, int(limit * min(2.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
+        limit = max(10, int(limit * min(4.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -96,7 +105,16 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
             if run.proven():
                 break
     labels[:] = trial.best
-    run.info["random_moves"] = {"made": int(work.cursor[MADE]), "kept": int(work.cursor[KEPT])}
+    made["made"] += int(work.cursor[MADE])
+    made["kept"] += int(work.cursor[KEPT])
+
+
+def settle_all(w: Workspace) -> None:
+    """Let the first move be: to settle all nodes."""
+    w.scope[:] = np.arange(len(w.scope))
+    w.cursor[SCOPE] = len(w.scope)
+    w.cursor[KIND] = CLIQUE_WORK
+    w.cursor[STAGE] = SETTLE
 
 
 @leaf
@@ -148,7 +166,7 @@ def advance(
             if w.cursor[AT] == w.cursor[LENGTH]:
                 begin(w, LABEL)
         elif stage == LABEL:
-            priced = label_surest(a, s, t, w)
+            priced = label_surest(a, s, t, w, kinds.gain)
             limit -= priced
             w.cursor[HALFWAY_WORK] += priced
             if w.cursor[LENGTH] == 0:
@@ -184,7 +202,14 @@ def end_change(a: Arrays, s: State, t: Trial, w: Workspace) -> None:
 
 @inner
 def draw(a: Arrays, s: State, w: Workspace, generator: Generator, kinds: Kinds) -> None:
-    """Draw a move of the kind that had less work so far, around a random node."""
+    """Draw a move of the kind that had less work so far, around a random node.
+
+    The first ones label all members of a clique again, clique after clique.
+    """
+    if kinds.halfway and draw_next_clique(a, s, w):
+        w.cursor[KIND] = HALFWAY_WORK
+        begin(w, UNLABEL)
+        return
     i = below(generator, len(s.labels))
     if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < w.cursor[CLIQUE_WORK]):
         w.cursor[KIND] = CLIQUE_WORK
@@ -211,7 +236,7 @@ def settle(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) -> int:
         w.cursor[UNCHANGED] += 1
         if a.cardinalities[i] == 1:
             continue
-        label_costs(a, s, i, w.costs)
+        node_costs(a, s, t.answers, i, w.costs)
         own = s.labels[i]
         best, least = own, w.costs[own]
         least = least - max(t.margin[0], 1e-14 * abs(least)) if least < np.inf else np.inf

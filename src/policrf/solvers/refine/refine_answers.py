@@ -1,7 +1,8 @@
-"""What functions of counts answer, kept for as long as their clique stays the same.
+"""What custom cliques say to their members, at the lowest price.
 
-A function of counts says the same to all members of one label. In a clique of k members and L
-labels a round of single relabels then takes L² questions, not k · L.
+A function of counts says the same to all members of one label: its answers are kept for as long as
+the clique stays the same. In a clique of k members and L labels a round of single relabels then
+takes L² questions, not k · L. A function of labels is called through its pointer, on one array.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
-from policrf.crf.arrays import COUNTS, Arrays
+from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
+from policrf.crf.custom_call import call_custom
 from policrf.crf.custom_energy import add_partial_costs
 from policrf.crf.energy import State, label_costs
+from policrf.crf.potentials import COMPLETE, CUSTOM, SUBSET
 from policrf.types import BoolArray, FloatArray, IntArray
 
 
@@ -21,10 +24,11 @@ class Answers(NamedTuple):
     """Mutable; N nodes, C cliques, L labels, L + 1 rows a clique whose answers are kept."""
 
     place: IntArray  # [C]; the clique's first row, −1 where answers are not kept
-    quick: BoolArray  # [N]; the answers of all cliques of the node are kept
+    quick: BoolArray  # [N]; all cliques of the node are custom, or their answers are kept
     version: IntArray  # [C]; how often the clique has changed
     seen: IntArray  # [R]; the version that the row is of
     rows: FloatArray  # [R, L]; by a member's own label, the last one for members that have none
+    members: IntArray  # [most members of a clique]; scratch space
 
 
 def new_answers(a: Arrays) -> Answers:
@@ -42,6 +46,7 @@ def new_answers(a: Arrays) -> Answers:
         version=np.ones(n_cliques, np.int64),
         seen=np.zeros(n_rows, np.int64),
         rows=np.empty((n_rows, n_labels)),
+        members=np.empty(int(np.diff(a.clique_ptr).max(initial=0)), np.int64),
     )
 
 
@@ -59,7 +64,8 @@ def find_places(a: Arrays, place: IntArray, quick: BoolArray) -> int:
     for i in range(len(quick)):
         quick[i] = True
         for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
-            quick[i] &= place[a.node_clique[k]] >= 0
+            c = a.node_clique[k]
+            quick[i] &= place[c] >= 0 or (a.clique_kind[c] == CUSTOM and a.custom[c, COUNTS] < 0)
     return n_rows
 
 
@@ -85,6 +91,9 @@ def node_costs(a: Arrays, s: State, v: Answers, i: int, out: FloatArray) -> None
             out[y] -= a.adj_weight[k]
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
+        if v.place[c] < 0:
+            ask_function(a, s, v, i, k, out)
+            continue
         row = v.place[c] + (own if own >= 0 else len(out))
         if v.seen[row] != v.version[c]:
             ask(a, s, v, i, k, row)
@@ -99,3 +108,40 @@ def ask(a: Arrays, s: State, v: Answers, i: int, k: int, row: int) -> None:
     v.rows[row, :] = 0.0
     add_partial_costs(a, s, i, c, a.node_entry[k], v.rows[row])
     v.seen[row] = v.version[c]
+
+
+@inner
+def ask_function(a: Arrays, s: State, v: Answers, i: int, k: int, out: FloatArray) -> None:
+    """Add what each label of node i changes in a clique with a function of labels (entry k)."""
+    c, own = a.node_clique[k], s.labels[i]
+    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
+    partial, address = a.custom[c, PARTIAL], a.custom[c, ADDRESS]
+    marked = False
+    if s.labeled[c] - (own >= 0) < stop - start - 1:
+        if partial == COMPLETE:
+            return
+        marked = partial != SUBSET
+        address = a.custom[c, MARKED_ADDRESS] if marked else address
+    count, at = 0, 0
+    for m in range(start, stop):
+        label = s.labels[a.clique_nodes[m]]
+        if m == a.node_entry[k]:
+            at = count
+        elif label < 0 and not marked:
+            continue
+        v.members[count] = label
+        count += 1
+    base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
+    first, size = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    for label in range(a.cardinalities[i]):
+        if label == own:
+            out[label] += s.value[c]
+            continue
+        v.members[at] = label
+        a.calls[0] += 1
+        out[label] += (
+            call_custom(  # type: ignore[call-arg]
+                address, v.members, count, a.data[first:], size, a.custom[c, NUMBER]
+            )
+            - base
+        )

@@ -18,7 +18,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
-from policrf.solvers.moves.local_search import centred, slice_size
+from policrf.solvers.moves.local_search import centred
 from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
@@ -30,6 +30,7 @@ from policrf.solvers.refine.refine_halfway import (
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE_WORK,
+    GAINS,
     HALFWAY_WORK,
     KEPT,
     KIND,
@@ -59,9 +60,10 @@ SWEEPS = 20  # visits of a node while a move is settled
 FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
 SLICE = 0.001  # seconds between two looks at the clock
 OFFER = 0.02  # seconds between two labelings that are offered
-TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
-GAIN = 0.3  # as in the untrained rule
-PROBES = 50  # random relabels that the mean is taken over
+TEMPERATURE = 0.06  # in units of the mean size of a random relabel's change
+SHARE = 0.5  # of the work: half-way moves
+GAIN = 0.3  # as in the untrained rule, in every other half-way move
+PROBES = 20  # random relabels that the mean is taken over
 
 
 class Kinds(NamedTuple):
@@ -70,6 +72,7 @@ class Kinds(NamedTuple):
     cliques: bool
     halfway: bool
     temperature: float
+    share: float = SHARE  # of the work that half-way moves get
     gain: float = GAIN  # what a unit of a label's gain counts in a half-way move
 
 
@@ -84,19 +87,23 @@ def search_on(
     load_labels(arrays, state, labels)
     made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
     generator = new_generator(run.seed + made["made"])
+    began = time.perf_counter()
     unit = mean_change(arrays, state, generator, PROBES)
     raise_if_failed()
+    visit = (time.perf_counter() - began) * arrays.unary.shape[1] / PROBES  # seconds, the most
     kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
     trial, work = new_trial(arrays, state), new_workspace(arrays)
     settle_all(work)
-    offered, offered_at, limit = 0.0, run.elapsed(), slice_size(arrays) // 10
+    offered, offered_at = 0.0, run.elapsed()
+    limit = max(1, int(0.5 * min(SLICE, run.remaining()) / visit))
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
         began = time.perf_counter()
         advance(arrays, state, trial, work, generator, kinds, last, limit)
         raise_if_failed()
         spent = time.perf_counter() - began
-        limit = max(10, int(limit * min(4.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
+        allowed = min(SLICE, 0.7 * run.remaining())
+        limit = max(1, int(limit * min(4.0, allowed / max(spent, 1e-9))))
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -166,7 +173,7 @@ def advance(
             if w.cursor[AT] == w.cursor[LENGTH]:
                 begin(w, LABEL)
         elif stage == LABEL:
-            priced = label_surest(a, s, t, w, kinds.gain)
+            priced = label_surest(a, s, t, w, kinds.gain if w.cursor[GAINS] else 0.0)
             limit -= priced
             w.cursor[HALFWAY_WORK] += priced
             if w.cursor[LENGTH] == 0:
@@ -207,16 +214,17 @@ def draw(a: Arrays, s: State, w: Workspace, generator: Generator, kinds: Kinds) 
     The first ones label all members of a clique again, clique after clique.
     """
     if kinds.halfway and draw_next_clique(a, s, w):
-        w.cursor[KIND] = HALFWAY_WORK
+        w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, 1
         begin(w, UNLABEL)
         return
     i = below(generator, len(s.labels))
-    if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < w.cursor[CLIQUE_WORK]):
+    work = w.cursor[HALFWAY_WORK] + w.cursor[CLIQUE_WORK]
+    if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < kinds.share * work):
         w.cursor[KIND] = CLIQUE_WORK
         draw_clique_move(a, s, w, i, generator)
         begin(w, MAKE)
     else:
-        w.cursor[KIND] = HALFWAY_WORK
+        w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, below(generator, 2)
         draw_halfway_move(a, s, w, i, generator)
         begin(w, UNLABEL)
 

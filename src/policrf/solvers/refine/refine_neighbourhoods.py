@@ -32,7 +32,8 @@ MADE, KEPT = 10, 11  # moves that were made so far, and kept
 CLIQUE_WORK, HALFWAY_WORK = 12, 13  # visits that either kind of move took so far
 KIND = 14  # of the move: CLIQUE_WORK or HALFWAY_WORK
 SWEPT = 15  # cliques that have had their turn in the first sweep
-N_CURSOR = 16
+GAINS = 16  # 1: the half-way move looks at gains
+N_CURSOR = 17
 
 
 class Workspace(NamedTuple):

@@ -1,13 +1,14 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    custom cliques                    node by node, asked half-way; messages where tables are small
-    tables beyond what a cut takes    messages
-    all else                          cuts
-    then                              refine, from the best so far
+    cliques that are asked half-way   refine, which starts with its random moves
+    tables beyond what a cut takes    messages, then refine
+    all else                          cuts, then refine
     while `seconds` are left          exact, then annealing and refine in turns
 
-Every step starts from the best labeling so far, so that none makes it worse.
+Custom cliques are written out as tables, for messages and a proof, where these are small. Where
+they are not, nothing but refine is worth its time. Every step starts from the best labeling so far,
+so that none makes it worse.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from policrf.crf.potentials import CUSTOM, TABLE
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers.refine.refine import is_opaque, refine
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import Progress
@@ -34,12 +36,13 @@ def auto(run: Run) -> None:
     if math.prod(map(int, run.crf.cardinalities[:64])) <= FEW and run.crf.n_nodes <= 64:
         _step(run, "brute_force")
         return
-    for solver in _first_solvers(run):
+    if not _is_open(run):
+        refine(run)
+        run.info["steps"] = [("refine", run.energy, run.elapsed())]
+        return
+    for solver, share in _first_solvers(run):
         if not _done(run):
-            _step(run, solver)
-    if not _done(run):
-        # With a limit, what comes after gets most of it.
-        _step(run, "refine:start=unary", None if run.seconds is None else 0.3 * run.remaining())
+            _step(run, solver, None if run.seconds is None else share * run.remaining())
     if run.seconds is None:
         return
     if not _done(run) and run.crf.n_nodes <= PROVABLE:
@@ -54,22 +57,29 @@ def _done(run: Run) -> bool:
     return run.optimal or run.expired() or run.proven()
 
 
-def _first_solvers(run: Run) -> list[str]:
-    """What gives a first answer; the ones after it are worth their time too."""
+def _first_solvers(run: Run) -> list[tuple[str, float]]:
+    """What is worth its time in any case, with its share of the time left where there is a limit.
+
+    Those with all of it stop by themselves. What comes after them gets most of the time.
+    """
     a = run.crf.arrays
+    refined = [("refine:start=unary", 0.3)]
     if (a.clique_kind == CUSTOM).any():
-        first = ["highest_confidence_first"]
-        return [*first, f"belief_propagation:table_limit={SMALL_TABLE}"] if _small(run) else first
-    if (a.clique_kind == TABLE).any():
-        return ["belief_propagation"]
-    return ["alpha_expansion"]
+        return [("refine", 0.1), (f"belief_propagation:table_limit={SMALL_TABLE}", 1.0), *refined]
+    if is_opaque(a):
+        return [("refine", 0.3)]
+    return [("belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion", 1.0),
+            *refined]  # fmt: skip
 
 
-def _small(run: Run) -> bool:
-    """Whether the tables of all custom cliques can be written out."""
+def _is_open(run: Run) -> bool:
+    """Whether there are no custom cliques, or their tables can all be written out."""
     a = run.crf.arrays
+    custom = a.clique_kind == CUSTOM
+    if not custom.any():
+        return True
     logs = np.log2(a.cardinalities[a.clique_nodes].astype(np.float64))
-    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[a.clique_kind == CUSTOM]
+    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[custom]
     in_all = float(np.exp2(np.minimum(entries, 60)).sum())
     return bool(entries.max() <= np.log2(SMALL_TABLE)) and in_all <= ALL_TABLES
 

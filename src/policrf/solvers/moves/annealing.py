@@ -26,10 +26,12 @@ from policrf.errors import InvalidOption
 from policrf.random_numbers import Generator, below, new_generator, uniform
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.option_checks import require_whole_numbers
+from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import FloatArray
 
-SLICE = 0.005  # seconds of proposals between two looks at the clock
+FIRST = 20  # proposals of the first slice
+PROBE_SHARE = 0.1  # of the time left: most of it that probes may take
 PROBES = 400  # random proposals whose changes set the temperatures
 
 
@@ -62,7 +64,8 @@ def annealing(
     load_labels(arrays, state, run.start_labels())
     generator = new_generator(run.seed)
     first, last = temperatures(run, state, hot, cold)
-    number, speed = 0, 0.0
+    number, speed = 0, 0.0  # proposals a second
+    pace = Pace(run, FIRST)
     run.info["runs"] = 0
     while not run.expired() and (run.seconds is not None or number < runs):
         proposals = n_nodes * sweeps * 2**number
@@ -71,12 +74,12 @@ def annealing(
         cooling = Cooling(first, last / first, n_nodes, proposals)
         began, done = time.perf_counter(), 0
         while done < proposals and not run.expired():
-            size = max(100, int(speed * SLICE)) if speed else 1000
-            count = min(size, proposals - done)
+            count = min(pace.begin(), proposals - done)
             propose(arrays, state, generator, cooling, exchanges, done, count)
             raise_if_failed()
             done += count
-            speed = done / max(time.perf_counter() - began, 1e-9)
+            pace.end()
+        speed = done / max(time.perf_counter() - began, 1e-9)
         relabel_single_nodes(run, state, np.arange(n_nodes))
         run.offer(state.labels)
         number += 1
@@ -85,14 +88,17 @@ def annealing(
 
 def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float]:
     """The first and the last temperature, from the changes of random proposals."""
-    sizes = np.zeros(PROBES)
-    change_sizes(run.crf.arrays, state, new_generator(run.seed + 1), sizes)
-    raise_if_failed()
+    sizes, generator = np.zeros(PROBES), new_generator(run.seed + 1)
+    most = run.elapsed() + PROBE_SHARE * run.remaining()
+    for first in range(0, PROBES, PROBES // 10):
+        if first == 0 or run.elapsed() < most:
+            change_sizes(run.crf.arrays, state, generator, sizes[first : first + PROBES // 10])
+            raise_if_failed()
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     if not len(sizes):
         return 1.0, 1.0
-    first, last = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
-    return first, min(first, last)
+    high, low = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
+    return high, min(high, low)
 
 
 @leaf

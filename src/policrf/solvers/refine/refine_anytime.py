@@ -19,6 +19,7 @@ from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
 from policrf.solvers.moves.local_search import centred
+from policrf.solvers.pace import SLICE, Pace
 from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
@@ -58,7 +59,6 @@ from policrf.types import IntArray
 DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
 FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
-SLICE = 0.001  # seconds between two looks at the clock
 OFFER = 0.02  # seconds between two labelings that are offered
 TEMPERATURE = 0.06  # in units of the mean size of a random relabel's change
 SHARE = 0.5  # of the work: half-way moves
@@ -95,15 +95,12 @@ def search_on(
     trial, work = new_trial(arrays, state), new_workspace(arrays)
     settle_all(work)
     offered, offered_at = 0.0, run.elapsed()
-    limit = max(1, int(0.5 * min(SLICE, run.remaining()) / visit))
+    pace = Pace(run, int(0.5 * min(SLICE, run.remaining()) / visit))
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
-        began = time.perf_counter()
-        advance(arrays, state, trial, work, generator, kinds, last, limit)
+        advance(arrays, state, trial, work, generator, kinds, last, pace.begin())
         raise_if_failed()
-        spent = time.perf_counter() - began
-        allowed = min(SLICE, 0.7 * run.remaining())
-        limit = max(1, int(limit * min(4.0, allowed / max(spent, 1e-9))))
+        pace.end()
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -111,6 +108,8 @@ def search_on(
             offered_at = run.elapsed()
             if run.proven():
                 break
+    if work.cursor[STAGE] == SETTLE:
+        judge(arrays, state, trial, generator, 0.0)  # the first one may have taken all the time
     labels[:] = trial.best
     made["made"] += int(work.cursor[MADE])
     made["kept"] += int(work.cursor[KEPT])
@@ -160,7 +159,7 @@ def advance(
         if stage == DRAW:
             if w.cursor[MADE] >= last:
                 return
-            draw(a, s, w, generator, kinds)
+            draw(a, s, t, w, generator, kinds)
             limit -= 1 + w.cursor[SCOPE] // 10
         elif stage == MAKE:
             limit = make_clique_move(a, s, t, w, limit)
@@ -208,12 +207,12 @@ def end_change(a: Arrays, s: State, t: Trial, w: Workspace) -> None:
 
 
 @inner
-def draw(a: Arrays, s: State, w: Workspace, generator: Generator, kinds: Kinds) -> None:
+def draw(a: Arrays, s: State, t: Trial, w: Workspace, generator: Generator, kinds: Kinds) -> None:
     """Draw a move of the kind that had less work so far, around a random node.
 
     The first ones label all members of a clique again, clique after clique.
     """
-    if kinds.halfway and draw_next_clique(a, s, w):
+    if kinds.halfway and draw_next_clique(a, s, t, w):
         w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, 1
         begin(w, UNLABEL)
         return

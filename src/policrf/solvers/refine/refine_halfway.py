@@ -38,6 +38,7 @@ FEW = 8  # most nodes of a ball or of a part
 MANY = 40  # most nodes of one label, or of a whole clique
 BALLS, PARTS, LABELS = 0.4, 0.4, 0.15  # shares of the moves; the others are about whole cliques
 WHOLE = 400  # most members of a clique in the first sweep: its time grows as their square
+SMALL = 16  # the same where answers are not kept
 AROUND = 100  # most nodes to settle beside those next to the region
 
 
@@ -60,16 +61,17 @@ def draw_halfway_move(a: Arrays, s: State, w: Workspace, i: int, generator: Gene
 
 
 @inner
-def draw_next_clique(a: Arrays, s: State, w: Workspace) -> bool:
+def draw_next_clique(a: Arrays, s: State, t: Trial, w: Workspace) -> bool:
     """The next clique of the first sweep, all its members into `nodes`; False after the last.
 
-    Cliques that are asked half-way only; their members get their labels together for once.
+    Those whose answers are kept, and small ones: else it takes k² · L questions.
     """
     while w.cursor[SWEPT] < len(a.clique_kind):
         c = w.cursor[SWEPT]
         w.cursor[SWEPT] += 1
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        if a.custom[c, PARTIAL] != COMPLETE and size <= WHOLE:
+        most = WHOLE if t.answers.place[c] >= 0 else SMALL
+        if a.custom[c, PARTIAL] != COMPLETE and size <= most:
             w.cursor[CLIQUE] = c
             collect_members(a, s.labels, w, c, 0, size, -1)
             open_nodes(a, w)

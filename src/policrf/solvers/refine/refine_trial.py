@@ -137,7 +137,7 @@ def accept(s: State, t: Trial) -> None:
         t.lengths[N_DIFFERENT] = 0
 
 
-@inner
+@leaf
 def judge(a: Arrays, s: State, t: Trial, generator: Generator, temperature: float) -> bool:
     """Accept the move, or take it back; uphill with probability exp(−change / temperature)."""
     change, more = s.total[0], s.forbidden[0] - t.forbidden[NOW]

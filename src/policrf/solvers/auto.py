@@ -26,6 +26,7 @@ from policrf.types import Progress
 
 FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
+MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which a proof is tried
 PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
 
@@ -78,6 +79,8 @@ def _is_open(run: Run) -> bool:
     custom = a.clique_kind == CUSTOM
     if not custom.any():
         return True
+    if run.crf.n_labels > 1 and np.diff(a.clique_ptr)[custom].max() > MOST_NODES:
+        return False
     logs = np.log2(a.cardinalities[a.clique_nodes].astype(np.float64))
     entries = np.add.reduceat(logs, a.clique_ptr[:-1])[custom]
     in_all = float(np.exp2(np.minimum(entries, 60)).sum())

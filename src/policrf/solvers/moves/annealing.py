@@ -63,13 +63,13 @@ def annealing(
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())
     generator = new_generator(run.seed)
-    first, last = temperatures(run, state, hot, cold)
-    number, speed = 0, 0.0  # proposals a second
+    first, last, speed = temperatures(run, state, hot, cold)
+    number = 0
     pace = Pace(run, FIRST)
     run.info["runs"] = 0
     while not run.expired() and (run.seconds is not None or number < runs):
         proposals = n_nodes * sweeps * 2**number
-        if speed > 0 and run.seconds is not None:
+        if run.seconds is not None:
             proposals = max(n_nodes, min(proposals, int(0.9 * run.remaining() * speed)))
         cooling = Cooling(first, last / first, n_nodes, proposals)
         began, done = time.perf_counter(), 0
@@ -86,19 +86,23 @@ def annealing(
         run.info["runs"] = number
 
 
-def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float]:
-    """The first and the last temperature, from the changes of random proposals."""
+def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float, float]:
+    """The first and the last temperature, and proposals a second, from random proposals.
+
+    The speed is a low estimate: the first run is to end before the time does.
+    """
     sizes, generator = np.zeros(PROBES), new_generator(run.seed + 1)
-    most = run.elapsed() + PROBE_SHARE * run.remaining()
-    for first in range(0, PROBES, PROBES // 10):
-        if first == 0 or run.elapsed() < most:
-            change_sizes(run.crf.arrays, state, generator, sizes[first : first + PROBES // 10])
-            raise_if_failed()
+    began, most, done = run.elapsed(), PROBE_SHARE * run.remaining(), 0
+    while done < PROBES and (done == 0 or run.elapsed() - began < most):
+        change_sizes(run.crf.arrays, state, generator, sizes[done : done + PROBES // 10])
+        raise_if_failed()
+        done += PROBES // 10
+    speed = done / max(run.elapsed() - began, 1e-9)
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     if not len(sizes):
-        return 1.0, 1.0
+        return 1.0, 1.0, speed
     high, low = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
-    return high, min(high, low)
+    return high, min(high, low), speed
 
 
 @leaf

@@ -7,8 +7,6 @@ half-way, the random moves come first: one labels a whole clique in the time of 
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
-
 import numpy as np
 
 from policrf.crf.arrays import PARTIAL, Arrays
@@ -17,7 +15,7 @@ from policrf.errors import UnsupportedPotential
 from policrf.solvers.refine.refine_anytime import search_on
 from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.run import Run
-from policrf.solvers.traits import declares, traits_of
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray, Solution
 
 SHARE = 0.25  # of the time left: for the moves that converge, where they come second
@@ -105,13 +103,16 @@ def is_opaque(a: Arrays) -> bool:
 def _start(run: Run, start: str) -> Solution | None:
     """The solution to start from; None where the search begins with its own first answer."""
     from policrf.solvers import solve
-    from policrf.solvers.spec import find_solver
 
+    default = start == DEFAULT_START
+    if default and (run.crf.arrays.clique_kind == CUSTOM).any():
+        return None
     problem = run.instance if run.instance is not None else run.crf
-    takes = traits_of(find_solver(DEFAULT_START)).takes or ()
-    if start != DEFAULT_START or all(isinstance(group, takes) for group in run.crf.potentials):
-        with suppress(UnsupportedPotential) if start == DEFAULT_START else nullcontext():
-            return solve(problem, start, seconds=_rest(run), seed=run.seed)
+    try:
+        return solve(problem, start, seconds=_rest(run), seed=run.seed)
+    except UnsupportedPotential:
+        if not default:
+            raise
     if is_opaque(run.crf.arrays):
         return None
     first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)

@@ -35,7 +35,7 @@ def test_small_custom_cliques_are_written_out():
     crf = pc.CRF(rng.exponential(size=(60, 3)), pc.Custom(cliques, near_six))
     solution = pc.solve(crf)
     assert [step[0].split(":")[0] for step in solution.info["steps"]][:2] == [
-        "highest_confidence_first",
+        "refine",
         "belief_propagation",
     ]
     assert solution.energy <= pc.solve(crf, "belief_propagation").energy
@@ -52,9 +52,8 @@ def test_it_stops_at_a_proof_and_goes_on_without():
 
     crf = pc.CRF(scene.crf.unary, pc.Custom([np.arange(120)], parity, of="counts"))
     open_ended = pc.solve(crf, seconds=0.5)
-    kinds = [step[0].split(":")[0] for step in open_ended.info["steps"]]
-    assert kinds.count("annealing") >= 1
-    assert kinds[-1] in ("annealing", "refine")
+    assert [step[0] for step in open_ended.info["steps"]] == ["refine"]
+    assert open_ended.seconds >= 0.5
 
 
 def test_an_initial_labeling_is_never_made_worse():

@@ -13,7 +13,7 @@ from policrf.learn.experience.engines import Kept, kept_engines
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
-from policrf.solvers.refine.refine import refine_labels
+from policrf.solvers.refine.refine_rounds import refine_labels
 from policrf.types import IntArray
 
 

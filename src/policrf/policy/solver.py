@@ -18,7 +18,7 @@ import numpy as np
 from policrf.crf.arrays import PARTIAL
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
-from policrf.crf.potentials import COMPLETE, CUSTOM
+from policrf.crf.potentials import COMPLETE
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
@@ -159,30 +159,19 @@ def asked_halfway(crf: CRF) -> BoolArray:
     return np.asarray(crf.arrays.custom[:, PARTIAL] != COMPLETE)
 
 
-def has_functions(crf: CRF) -> bool:
-    """Whether there are cliques that are asked for values, and not known from inside."""
-    return bool((asked_halfway(crf) | (crf.arrays.clique_kind >= CUSTOM)).any())
-
-
 def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     """Improve `labels` by local search and offer what it ends in.
 
     Where cliques are asked for values, by all moves of the solver `refine`, whole cliques and
     half-way repairs among them; elsewhere by those that pay for their time after a policy.
     """
-    from policrf.solvers.refine.refine import Moves, improve
-    from policrf.solvers.refine.refine_anytime import search_on
+    from policrf.solvers.refine.refine import is_opaque, refine_on
+    from policrf.solvers.refine.refine_rounds import Moves
 
-    custom = has_functions(run.crf)
-    moves = Moves() if custom else Moves(regions=False, growth=False)
+    opaque = is_opaque(run.crf.arrays)
+    moves = Moves() if opaque else Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive
-    run.info["moves"], run.info["converged"] = improve(
-        run.crf, labels, moves, run.expired, alive=alive
-    )
-    run.offer(labels)
-    if custom:
-        search_on(run, labels, cliques=True, halfway=True)
-        run.offer(labels)
+    refine_on(run, labels, moves, cliques=opaque, halfway=opaque, alive=alive)
 
 
 def prove_labels(run: Run) -> Proven | None:
@@ -191,8 +180,9 @@ def prove_labels(run: Run) -> Proven | None:
     That is with terms of which only values are known, and where no labeling is allowed.
     """
     from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate, only_labels
+    from policrf.solvers.refine.refine import is_opaque
 
-    if run.expired() or has_functions(run.crf):
+    if run.expired() or is_opaque(run.crf.arrays):
         return None
     alive = allowed_labels(run.crf.unary)
     return Proven(alive, only_labels(alive)) if eliminate(run, run.crf.arrays, alive) else None

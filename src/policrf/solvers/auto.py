@@ -1,13 +1,14 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    custom cliques                    node by node, asked half-way; messages where tables are small
-    tables beyond what a cut takes    messages
-    all else                          cuts
-    then                              refine, from the best so far
+    cliques that are asked half-way   refine, which starts with its random moves, a little
+    tables beyond what a cut takes    messages, then refine
+    all else                          cuts, then refine
     while `seconds` are left          exact, then annealing and refine in turns
 
-Every step starts from the best labeling so far, so that none makes it worse.
+Custom cliques are written out as tables, for messages and a proof, where these are small. Where
+they are not, nothing but refine is worth its time. Every step starts from the best labeling so far,
+so that none makes it worse.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import math
 
 import numpy as np
 
-from policrf.crf.potentials import CUSTOM, TABLE
+from policrf.crf.arrays import Arrays
+from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers.refine.refine import is_opaque, refine
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import Progress
+from policrf.types import BoolArray, Progress
 
 FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
+MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which a proof is tried
 PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
 
@@ -34,12 +38,13 @@ def auto(run: Run) -> None:
     if math.prod(map(int, run.crf.cardinalities[:64])) <= FEW and run.crf.n_nodes <= 64:
         _step(run, "brute_force")
         return
-    for solver in _first_solvers(run):
+    if not _is_open(run):
+        refine(run)
+        run.info["steps"] = [("refine", run.energy, run.elapsed())]
+        return
+    for solver, share in _first_solvers(run):
         if not _done(run):
-            _step(run, solver)
-    if not _done(run):
-        # With a limit, what comes after gets most of it.
-        _step(run, "refine:start=unary", None if run.seconds is None else 0.3 * run.remaining())
+            _step(run, solver, None if run.seconds is None else share * run.remaining())
     if run.seconds is None:
         return
     if not _done(run) and run.crf.n_nodes <= PROVABLE:
@@ -54,22 +59,35 @@ def _done(run: Run) -> bool:
     return run.optimal or run.expired() or run.proven()
 
 
-def _first_solvers(run: Run) -> list[str]:
-    """What gives a first answer; the ones after it are worth their time too."""
+def _first_solvers(run: Run) -> list[tuple[str, float]]:
+    """What is worth its time in any case, with its share of the time left where there is a limit.
+
+    Those with all of it stop by themselves. What comes after them gets most of the time.
+    """
     a = run.crf.arrays
-    if (a.clique_kind >= CUSTOM).any():
-        first = ["highest_confidence_first"]
-        return [*first, f"belief_propagation:table_limit={SMALL_TABLE}"] if _small(run) else first
-    if (a.clique_kind == TABLE).any():
-        return ["belief_propagation"]
-    return ["alpha_expansion"]
+    refined = [("refine:start=unary", 0.3)]
+    quick = [("refine", 0.1)] if is_opaque(a) else []
+    if _written_out(a).any():
+        return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 1.0), *refined]
+    first = "belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion"
+    return [*quick, (first, 1.0), *refined]
 
 
-def _small(run: Run) -> bool:
-    """Whether the tables of all custom cliques can be written out."""
+def _written_out(a: Arrays) -> BoolArray:
+    """Cliques that messages and proofs know as tables only `[C]`."""
+    return np.isin(a.clique_kind, (CUSTOM, TOGETHER, CONNECTED, ORDERED))
+
+
+def _is_open(run: Run) -> bool:
+    """Whether the tables of cliques that need one, such as custom ones, can all be written out."""
     a = run.crf.arrays
+    custom = _written_out(a)
+    if not custom.any():
+        return True
+    if run.crf.n_labels > 1 and np.diff(a.clique_ptr)[custom].max() > MOST_NODES:
+        return False
     logs = np.log2(a.cardinalities[a.clique_nodes].astype(np.float64))
-    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[a.clique_kind >= CUSTOM]
+    entries = np.add.reduceat(logs, a.clique_ptr[:-1])[custom]
     in_all = float(np.exp2(np.minimum(entries, 60)).sum())
     return bool(entries.max() <= np.log2(SMALL_TABLE)) and in_all <= ALL_TABLES
 

@@ -8,9 +8,9 @@ from policrf.crf.energy import load_labels, new_state
 from policrf.errors import InvalidOption, UnknownName, UnsupportedPotential
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search, undo
-from policrf.solvers.refine.refine import Moves, refine_labels
 from policrf.solvers.refine.refine_boxes import box_move
 from policrf.solvers.refine.refine_regions import region_move
+from policrf.solvers.refine.refine_rounds import Moves, refine_labels
 from policrf.testing import random_crf
 
 TINY = 1e-9

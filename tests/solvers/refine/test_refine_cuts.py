@@ -10,8 +10,8 @@ from policrf.crf.energy import load_labels, new_state
 from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search
-from policrf.solvers.refine.refine import Moves, refine_labels
 from policrf.solvers.refine.refine_cuts import mix, new_cuts, prepare_cuts, propose
+from policrf.solvers.refine.refine_rounds import Moves, refine_labels
 from policrf.testing import random_crf
 
 TINY = 1e-9

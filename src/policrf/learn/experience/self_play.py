@@ -62,7 +62,7 @@ def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool) -> Gam
     labels = search.engine.labels
     refined, refined_energy = None, float("inf")
     if refine:
-        from policrf.solvers.refine.refine import refine_labels
+        from policrf.solvers.refine.refine_rounds import refine_labels
 
         refined = refine_labels(crf, labels)
         refined_energy = crf.energy(refined)

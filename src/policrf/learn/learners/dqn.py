@@ -116,7 +116,7 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
             labels = engine.labels
         if self.best is None:
             return DqnEpisode(instance, trail, None, 0.0)
-        from policrf.solvers.refine.refine import refine_labels
+        from policrf.solvers.refine.refine_rounds import refine_labels
 
         crf = self.corpus.instances[instance].crf
         refined = refine_labels(crf, labels)

@@ -24,7 +24,7 @@ from policrf.learn.learners.learner import Learner, initial_weights
 from policrf.learn.options import Evolve
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
-from policrf.solvers.refine.refine import refine_labels
+from policrf.solvers.refine.refine_rounds import refine_labels
 from policrf.types import FloatArray
 
 VECTORS = ("vector", "mean", "square")

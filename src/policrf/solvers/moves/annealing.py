@@ -26,10 +26,12 @@ from policrf.errors import InvalidOption
 from policrf.random_numbers import Generator, below, new_generator, uniform
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.option_checks import require_whole_numbers
+from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import FloatArray
 
-SLICE = 0.005  # seconds of proposals between two looks at the clock
+FIRST = 20  # proposals of the first slice
+PROBE_SHARE = 0.1  # of the time left: most of it that probes may take
 PROBES = 400  # random proposals whose changes set the temperatures
 
 
@@ -61,38 +63,46 @@ def annealing(
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())
     generator = new_generator(run.seed)
-    first, last = temperatures(run, state, hot, cold)
-    number, speed = 0, 0.0
+    first, last, speed = temperatures(run, state, hot, cold)
+    number = 0
+    pace = Pace(run, FIRST)
     run.info["runs"] = 0
     while not run.expired() and (run.seconds is not None or number < runs):
         proposals = n_nodes * sweeps * 2**number
-        if speed > 0 and run.seconds is not None:
+        if run.seconds is not None:
             proposals = max(n_nodes, min(proposals, int(0.9 * run.remaining() * speed)))
         cooling = Cooling(first, last / first, n_nodes, proposals)
         began, done = time.perf_counter(), 0
         while done < proposals and not run.expired():
-            size = max(100, int(speed * SLICE)) if speed else 1000
-            count = min(size, proposals - done)
+            count = min(pace.begin(), proposals - done)
             propose(arrays, state, generator, cooling, exchanges, done, count)
             raise_if_failed()
             done += count
-            speed = done / max(time.perf_counter() - began, 1e-9)
+            pace.end()
+        speed = done / max(time.perf_counter() - began, 1e-9)
         relabel_single_nodes(run, state, np.arange(n_nodes))
         run.offer(state.labels)
         number += 1
         run.info["runs"] = number
 
 
-def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float]:
-    """The first and the last temperature, from the changes of random proposals."""
-    sizes = np.zeros(PROBES)
-    change_sizes(run.crf.arrays, state, new_generator(run.seed + 1), sizes)
-    raise_if_failed()
+def temperatures(run: Run, state: State, hot: float, cold: float) -> tuple[float, float, float]:
+    """The first and the last temperature, and proposals a second, from random proposals.
+
+    The speed is a low estimate: the first run is to end before the time does.
+    """
+    sizes, generator = np.zeros(PROBES), new_generator(run.seed + 1)
+    began, most, done = run.elapsed(), PROBE_SHARE * run.remaining(), 0
+    while done < PROBES and (done == 0 or run.elapsed() - began < most):
+        change_sizes(run.crf.arrays, state, generator, sizes[done : done + PROBES // 10])
+        raise_if_failed()
+        done += PROBES // 10
+    speed = done / max(run.elapsed() - began, 1e-9)
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     if not len(sizes):
-        return 1.0, 1.0
-    first, last = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
-    return first, min(first, last)
+        return 1.0, 1.0, speed
+    high, low = hot * float(np.median(sizes)), cold * float(np.quantile(sizes, 0.2))
+    return high, min(high, low), speed
 
 
 @leaf

@@ -8,10 +8,11 @@ from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.crf.potentials import CUSTOM
+from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray
 
-SLICE = 20_000  # nodes a kernel call visits, a few milliseconds (a hundredth with Custom terms)
+FIRST = 1_000  # nodes that the first kernel call visits (a hundredth with Custom terms)
 
 
 def icm(run: Run) -> None:
@@ -30,9 +31,10 @@ def relabel_single_nodes(run: Run, state: State, nodes: IntArray) -> bool:
     queued[nodes] = True
     cursor = np.array([0, len(nodes)], np.int64)
     arrays = run.crf.arrays
-    size = SLICE if (arrays.clique_kind < CUSTOM).all() else SLICE // 100
+    pace = Pace(run, FIRST if (arrays.clique_kind != CUSTOM).all() else FIRST // 100)
     while cursor[1] > 0 and not run.expired():
-        descend(arrays, state, queue, queued, cursor, size)
+        descend(arrays, state, queue, queued, cursor, pace.begin())
+        pace.end()
     return bool(cursor[1] == 0)
 
 

@@ -34,7 +34,7 @@ from policrf.solvers.moves.subset_search import (
     new_subsets,
     update_reach,
 )
-from policrf.solvers.refine.refine import Moves, improve
+from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 

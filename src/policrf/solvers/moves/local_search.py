@@ -84,8 +84,18 @@ def centred(a: Arrays) -> Arrays:
 
 def largest(a: Arrays) -> float:
     """The largest finite coefficient of the energy."""
-    parts = (a.unary, a.edge_weights, a.clique_weight, a.data)
-    return max(float(np.max(np.abs(x), where=x < np.inf, initial=0.0)) for x in parts)
+    parts = (a.unary.reshape(-1), a.edge_weights, a.clique_weight, a.data)
+    return max(largest_finite(part) for part in parts)
+
+
+@leaf
+def largest_finite(numbers: FloatArray) -> float:
+    """The largest size of the finite ones; 0 where there are none."""
+    most = 0.0
+    for number in numbers:
+        if abs(number) < np.inf and abs(number) > most:
+            most = abs(number)
+    return most
 
 
 def slice_size(a: Arrays) -> int:

@@ -1,71 +1,32 @@
-"""Refine: any solver's labeling, then local search until no move of six kinds lowers the energy.
+"""Refine: any solver's labeling, then local search by larger moves.
 
-Single relabels; whole boxes (`refine_boxes`); minimum cuts (`refine_cuts`); regions of one label
-(`refine_regions`); pairs along edges (`refine_pairs`); areas that a label grows over
-(`refine_growth`). Each accepted move lowers the exact energy. Nodes are looked at again only when
-something near them changed, so the time is that of one pass plus what the changes cause. Random
-moves on cliques and half-way repairs (`refine_anytime`) go on from there while there is time.
+Moves that are made until none lowers the energy (`refine_rounds`), and random moves on cliques and
+half-way repairs (`refine_anytime`) that go on while there is time. Where a potential is asked
+half-way, the random moves come first: one labels a whole clique in the time of a few relabels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from policrf.crf.arrays import Arrays
-from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, load_labels, new_state
-from policrf.crf.model import CRF
-from policrf.crf.potentials import CUSTOM
+from policrf.crf.arrays import PARTIAL, Arrays
+from policrf.crf.potentials import COMPLETE, CUSTOM
 from policrf.errors import UnsupportedPotential
-from policrf.solvers.cuts.expansion_move import expand_each
-from policrf.solvers.moves.indexed_heap import Heap, empty_heap
-from policrf.solvers.moves.local_search import (
-    LENGTH,
-    N_MOVED,
-    LocalSearch,
-    centred,
-    descend,
-    end_move,
-    keep,
-    leave_alone,
-    new_search,
-    slice_size,
-)
 from policrf.solvers.refine.refine_anytime import search_on
-from policrf.solvers.refine.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
-from policrf.solvers.refine.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
-from policrf.solvers.refine.refine_growth import growth_moves, new_patch
-from policrf.solvers.refine.refine_pairs import pair_moves, table_pair_moves
-from policrf.solvers.refine.refine_regions import region_move
+from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray, Solution
 
-ROUNDS = 100  # more only where rounding lets moves undo each other
-SWEEPS = 10  # rounds over the labels in a cut move
-SHARE = 0.25  # of the time left: for a second start, and for these moves, where cliques are custom
+SHARE = 0.25  # of the time left: for the moves that converge, where they come second
+DEFAULT_START = "alpha_expansion"
 SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
-ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
-
-
-class Moves(NamedTuple):
-    """Which moves to try beside single relabels."""
-
-    pairs: bool = True
-    regions: bool = True
-    growth: bool = True
-    boxes: bool = True
-    cuts: bool = True
+ENOUGH = 50  # random moves a clique, or for every 30 nodes, before those
 
 
 @declares(proves="sometimes a bound")
 def refine(
-    run: Run, *, start: str = "alpha_expansion", pairs: bool = True, regions: bool = True,
+    run: Run, *, start: str = DEFAULT_START, pairs: bool = True, regions: bool = True,
     growth: bool = True, boxes: bool = True, cuts: bool = True, cliques: bool = True,
     halfway: bool = True,
 ) -> None:  # fmt: skip
@@ -73,14 +34,15 @@ def refine(
 
     With `initial` labels the search starts from those, and no other solver runs. Six kinds of moves
     are made until none lowers the energy. With `seconds`, random moves (`cliques`, `halfway`) go on
-    from there until time is out or the labeling is proven optimal; without `seconds`, a fixed
-    number of them where there are custom cliques.
+    from there until time is out or the labeling is proven optimal. Where there are custom cliques,
+    random moves come first too; without `seconds`, a fixed number of them.
 
     Parameters
     ----------
     start
         The solver to start with, as in `solve`: "alpha_expansion:hop2=lagrangian". Where the
-        default cannot take a potential, the better of icm and highest_confidence_first starts.
+        default cannot take a potential, the better of icm and highest_confidence_first starts;
+        where cliques are custom, the cheapest labels.
     pairs
         Whether to relabel both ends of an edge at once.
     regions
@@ -97,211 +59,68 @@ def refine(
         Whether to unlabel random nodes of cliques and label them again, one after another.
     """
     labels = run.start_labels()
-    custom = bool((run.crf.arrays.clique_kind >= CUSTOM).any())
-    random_moves = (cliques or halfway) and (custom or run.remaining() < np.inf)
-    share = SHARE if custom and random_moves else 1.0
-    if run.initial is None and not run.expired():
-        first = _start(run, start, share)
+    first = None if run.initial is not None or run.expired() else _start(run, start)
+    if first is not None:
         run.info |= {"start": first.solver, "start_energy": first.energy}
         run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
+    refine_on(run, labels, moves, cliques=cliques, halfway=halfway)
+
+
+def refine_on(
+    run: Run, labels: IntArray, moves: Moves, *, cliques: bool = True, halfway: bool = True,
+    alive: BoolArray | None = None,
+) -> None:  # fmt: skip
+    """Improve `labels` in place by all moves while there is time, and offer what is found.
+
+    `alive` [N, L]: labels that some minimum may need.
+    """
+    random_moves, share = cliques or halfway, 1.0
+    if random_moves and is_opaque(run.crf.arrays):
+        enough = ENOUGH * max(len(run.crf.arrays.clique_kind), len(labels) // 30, 10)
+        search_on(run, labels, cliques=cliques, halfway=halfway, last=enough)
+        run.offer(labels)
+        share = SHARE
+    if run.expired() or run.proven():
+        return
     stop = run.elapsed() + share * run.remaining()
     run.info["moves"], run.info["converged"] = improve(
-        run.crf, labels, moves, lambda: run.expired() or run.elapsed() >= stop
+        run.crf, labels, moves, lambda: run.expired() or run.elapsed() >= stop, alive=alive
     )
     run.offer(labels)
-    if random_moves:
+    if random_moves and run.remaining() < np.inf:
         search_on(run, labels, cliques=cliques, halfway=halfway)
         run.offer(labels)
 
 
-def _start(run: Run, start: str, share: float) -> Solution:
-    """The solution to start from; `share` is that of the time left for the second of two."""
+def is_opaque(a: Arrays) -> bool:
+    """Whether there are cliques that are asked half-way, or of which only values are known."""
+    return bool(((a.custom[:, PARTIAL] != COMPLETE) | (a.clique_kind >= CUSTOM)).any())
+
+
+def _start(run: Run, start: str) -> Solution | None:
+    """The solution to start from; None where the search begins with its own first answer."""
     from policrf.solvers import solve
 
+    default = start == DEFAULT_START
+    if default and (run.crf.arrays.clique_kind == CUSTOM).any():
+        return None
     problem = run.instance if run.instance is not None else run.crf
     try:
         return solve(problem, start, seconds=_rest(run), seed=run.seed)
     except UnsupportedPotential:
-        if start != "alpha_expansion":
+        if not default:
             raise
+    if is_opaque(run.crf.arrays):
+        return None
     first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
     if run.remaining() < SLOWER * first.seconds:
         return first
-    rest = None if run.seconds is None else share * run.remaining()
-    second = solve(problem, "highest_confidence_first", seconds=rest, seed=run.seed)
+    second = solve(problem, "highest_confidence_first", seconds=_rest(run), seed=run.seed)
     return min(first, second, key=lambda solution: solution.energy)
-
-
-def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> IntArray:
-    """Return the local optimum `[N]` that the moves of `refine` reach from `labels`.
-
-    Parameters
-    ----------
-    crf
-        The CRF whose energy is lowered.
-    labels
-        The labeling `[N]` to start from.
-    moves
-        Which moves to try beside single relabels; by default all.
-
-    >>> import policrf as pc
-    >>> crf = pc.CRF([[1.0, 0.0], [1.0, 0.0]], pc.Potts([[0, 1]], 3.0))
-    >>> refine_labels(crf, [0, 0]).tolist()
-    [1, 1]
-    """
-    refined = crf.checked_labels(labels)
-    improve(crf, refined, Moves() if moves is None else moves)
-    return refined
 
 
 def _rest(run: Run) -> float | None:
     return None if run.seconds is None else run.remaining()
-
-
-def improve(
-    crf: CRF, labels: IntArray, moves: Moves, expired: Callable[[], bool] = lambda: False,
-    *, alive: BoolArray | None = None,
-) -> tuple[dict[str, int], bool]:  # fmt: skip
-    """Improve `labels` in place; how many moves were made, and whether none is left to make.
-
-    `alive` [N, L]: labels that some minimum may need; nodes with one of them are not looked at.
-    """
-    made = dict.fromkeys(Moves._fields, 0)
-    if expired():
-        return made, False
-    arrays = centred(crf.arrays)
-    state, search, heap = new_state(arrays), new_search(arrays), empty_heap(crf.n_nodes)
-    load_labels(arrays, state, labels)
-    cuts = new_cuts(crf, alive) if moves.cuts else None
-    if alive is not None:
-        leave_alone(arrays, search, np.count_nonzero(alive, axis=1) == 1)
-    for number in range(ROUNDS):
-        before = sum(made.values())
-        steps = _one_round(arrays, state, search, heap, moves, cuts, number == 0)
-        for kind, count in steps:
-            raise_if_failed()
-            made[kind] += count
-            if expired():
-                steps.close()  # takes a move back that is not done
-                labels[:] = state.labels
-                return made, False
-        if sum(made.values()) == before:
-            break
-    labels[:] = state.labels
-    return made, True
-
-
-def _one_round(
-    a: Arrays, s: State, q: LocalSearch, heap: Heap, moves: Moves, cuts: Cuts | None, restart: bool
-) -> Generator[tuple[str, int]]:
-    """Every kind of move once, in slices; yields the kind and the number of moves made.
-
-    Cuts `restart` from the cheapest labels in the first round: a second labeling to mix with.
-    """
-    size = slice_size(a)
-    yield from _singles(a, s, q)
-    if moves.boxes:
-        yield from _boxes(a, s, q, heap)
-    if cuts is not None:
-        yield from _cuts(a, s, q, heap, cuts, restart)
-    if moves.regions:
-        visited, region = np.zeros(len(a.unary), np.bool_), np.empty(len(a.unary), np.int64)
-        node = 0
-
-        def next_region() -> bool:
-            nonlocal node
-            node, found = region_move(a, s, q, visited, region, node, size)
-            return found
-
-        while node < len(a.unary):
-            yield from _settle("regions", a, s, q, next_region)
-    if moves.pairs:
-        for first, last in _slices(len(a.edges), size):
-            yield "pairs", pair_moves(a, s, q, first, last)
-        counting = a.clique_label >= 0
-        if not counting.all():
-            for first, last in _slices(len(counting), size // 100):
-                yield "pairs", table_pair_moves(a, s, q, first, last)
-        yield from _singles(a, s, q)
-    if moves.growth:
-        patch = new_patch(a)
-        for first, last in _slices(len(a.unary), size // 10):
-            yield "growth", growth_moves(a, s, q, patch, first, last)
-    q.touched[:] = False
-
-
-def _singles(a: Arrays, s: State, q: LocalSearch) -> Iterator[tuple[str, int]]:
-    """Descend to the end of the queue, and close the move."""
-    while _unsettled(q):
-        descend(a, s, q, slice_size(a))
-        yield "pairs", 0
-    keep(a, s, q)
-
-
-def _boxes(a: Arrays, s: State, q: LocalSearch, heap: Heap) -> Iterator[tuple[str, int]]:
-    """The moves of every open counting clique."""
-    cursor = np.zeros(4, np.int64)
-    try:
-        while cursor[CLIQUE] < len(a.clique_kind):
-            cursor[MADE] = 0
-            box_moves(a, s, q, heap, cursor, slice_size(a))
-            yield "boxes", int(cursor[MADE])
-    finally:
-        if cursor[STAGE] == SETTLE:
-            end_move(a, s, q, cursor[FORBIDDEN])
-
-
-def _cuts(
-    a: Arrays, s: State, q: LocalSearch, heap: Heap, cuts: Cuts, restart: bool
-) -> Iterator[tuple[str, int]]:
-    """One cut move."""
-    network = cuts.problem.network
-    size = max(1, ARCS // (len(network.head) + len(network.excess)))
-    order = cuts.order[: prepare_cuts(a, s, q, cuts, restart)]
-    cursor = np.zeros(2, np.int64)
-    for _ in range(0, SWEEPS * len(order), size):
-        if cursor[1] < len(order):
-            expand_each(cuts.problem, cuts.state, order, cursor, size)
-            yield "cuts", 0
-    yield from _settle("cuts", a, s, q, partial(propose, a, s, q, heap, cuts), cuts)
-
-
-def _settle(
-    kind: str,
-    a: Arrays,
-    s: State,
-    q: LocalSearch,
-    move: Callable[[], bool],
-    cuts: Cuts | None = None,
-) -> Iterator[tuple[str, int]]:
-    """Make a move, descend from there, and take it back unless the energy fell.
-
-    A cut move is mixed with the labeling before it first.
-    """
-    forbidden = int(s.forbidden[0])
-    s.total[0] = 0.0
-    if not move():
-        yield kind, 0
-        return
-    better = False
-    try:
-        while _unsettled(q):
-            descend(a, s, q, slice_size(a))
-            yield kind, 0
-            if cuts is not None and not _unsettled(q):
-                mix(a, s, q, forbidden, cuts.state.labels)
-                cuts = None
-    finally:
-        better = end_move(a, s, q, forbidden)
-    yield kind, int(better)
-
-
-def _unsettled(q: LocalSearch) -> bool:
-    return bool(q.cursor[LENGTH] > 0 or q.cursor[N_MOVED] > 0)
-
-
-def _slices(count: int, size: int) -> Iterator[tuple[int, int]]:
-    return ((first, min(first + size, count)) for first in range(0, count, size))

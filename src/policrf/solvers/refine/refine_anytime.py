@@ -16,14 +16,22 @@ import numpy as np
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel_change
+from policrf.crf.energy import State, load_labels, new_state, relabel_change
 from policrf.random_numbers import Generator, below, new_generator
-from policrf.solvers.moves.local_search import centred, slice_size
+from policrf.solvers.moves.local_search import centred
+from policrf.solvers.pace import SLICE, Pace
+from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
-from policrf.solvers.refine.refine_halfway import draw_halfway_move, label_surest, unlabel_nodes
+from policrf.solvers.refine.refine_halfway import (
+    draw_halfway_move,
+    draw_next_clique,
+    label_surest,
+    unlabel_nodes,
+)
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE_WORK,
+    GAINS,
     HALFWAY_WORK,
     KEPT,
     KIND,
@@ -50,11 +58,12 @@ from policrf.types import IntArray
 
 DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
-MOVES = 50  # moves a clique, or for every 30 nodes, where no seconds are given
-SLICE = 0.001  # seconds between two looks at the clock
+FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
 OFFER = 0.02  # seconds between two labelings that are offered
-TEMPERATURE = 0.03  # in units of the mean size of a random relabel's change
-PROBES = 200  # random relabels that the mean is taken over
+TEMPERATURE = 0.06  # in units of the mean size of a random relabel's change
+SHARE = 0.5  # of the work: half-way moves
+GAIN = 0.3  # as in the untrained rule, in every other half-way move
+PROBES = 20  # random relabels that the mean is taken over
 
 
 class Kinds(NamedTuple):
@@ -63,31 +72,35 @@ class Kinds(NamedTuple):
     cliques: bool
     halfway: bool
     temperature: float
+    share: float = SHARE  # of the work that half-way moves get
+    gain: float = GAIN  # what a unit of a label's gain counts in a half-way move
 
 
-def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> None:
-    """Improve `labels` in place until time is out or they are proven, or for MOVES a clique."""
+def search_on(
+    run: Run, labels: IntArray, *, cliques: bool, halfway: bool, last: int = FOREVER
+) -> None:
+    """Improve `labels` in place until time is out, they are proven, or `last` moves are made."""
     arrays = centred(run.crf.arrays)
     if run.expired() or run.proven() or not (arrays.cardinalities > 1).any():
         return
     state = new_state(arrays)
     load_labels(arrays, state, labels)
-    generator = new_generator(run.seed)
+    made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
+    generator = new_generator(run.seed + made["made"])
+    began = time.perf_counter()
     unit = mean_change(arrays, state, generator, PROBES)
     raise_if_failed()
+    visit = (time.perf_counter() - began) * arrays.unary.shape[1] / PROBES  # seconds, the most
     kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
     trial, work = new_trial(arrays, state), new_workspace(arrays)
-    last = MOVES * max(len(arrays.clique_kind), len(labels) // 30, 10)
-    if run.remaining() < np.inf:
-        last = np.iinfo(np.int64).max
-    offered, offered_at, limit = 0.0, run.elapsed(), slice_size(arrays) // 10
+    settle_all(work)
+    offered, offered_at = 0.0, run.elapsed()
+    pace = Pace(run, int(0.5 * min(SLICE, run.remaining()) / visit))
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
-        began = time.perf_counter()
-        advance(arrays, state, trial, work, generator, kinds, last, limit)
+        advance(arrays, state, trial, work, generator, kinds, last, pace.begin())
         raise_if_failed()
-        spent = time.perf_counter() - began
-        limit = max(10, int(limit * min(2.0, min(SLICE, run.remaining()) / max(spent, 1e-9))))
+        pace.end()
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -95,8 +108,19 @@ def search_on(run: Run, labels: IntArray, *, cliques: bool, halfway: bool) -> No
             offered_at = run.elapsed()
             if run.proven():
                 break
+    if work.cursor[STAGE] == SETTLE:
+        judge(arrays, state, trial, generator, 0.0)  # the first one may have taken all the time
     labels[:] = trial.best
-    run.info["random_moves"] = {"made": int(work.cursor[MADE]), "kept": int(work.cursor[KEPT])}
+    made["made"] += int(work.cursor[MADE])
+    made["kept"] += int(work.cursor[KEPT])
+
+
+def settle_all(w: Workspace) -> None:
+    """Let the first move be: to settle all nodes."""
+    w.scope[:] = np.arange(len(w.scope))
+    w.cursor[SCOPE] = len(w.scope)
+    w.cursor[KIND] = CLIQUE_WORK
+    w.cursor[STAGE] = SETTLE
 
 
 @leaf
@@ -135,7 +159,7 @@ def advance(
         if stage == DRAW:
             if w.cursor[MADE] >= last:
                 return
-            draw(a, s, w, generator, kinds)
+            draw(a, s, t, w, generator, kinds)
             limit -= 1 + w.cursor[SCOPE] // 10
         elif stage == MAKE:
             limit = make_clique_move(a, s, t, w, limit)
@@ -148,7 +172,7 @@ def advance(
             if w.cursor[AT] == w.cursor[LENGTH]:
                 begin(w, LABEL)
         elif stage == LABEL:
-            priced = label_surest(a, s, t, w)
+            priced = label_surest(a, s, t, w, kinds.gain if w.cursor[GAINS] else 0.0)
             limit -= priced
             w.cursor[HALFWAY_WORK] += priced
             if w.cursor[LENGTH] == 0:
@@ -183,15 +207,23 @@ def end_change(a: Arrays, s: State, t: Trial, w: Workspace) -> None:
 
 
 @inner
-def draw(a: Arrays, s: State, w: Workspace, generator: Generator, kinds: Kinds) -> None:
-    """Draw a move of the kind that had less work so far, around a random node."""
+def draw(a: Arrays, s: State, t: Trial, w: Workspace, generator: Generator, kinds: Kinds) -> None:
+    """Draw a move of the kind that had less work so far, around a random node.
+
+    The first ones label all members of a clique again, clique after clique.
+    """
+    if kinds.halfway and draw_next_clique(a, s, t, w):
+        w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, 1
+        begin(w, UNLABEL)
+        return
     i = below(generator, len(s.labels))
-    if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < w.cursor[CLIQUE_WORK]):
+    work = w.cursor[HALFWAY_WORK] + w.cursor[CLIQUE_WORK]
+    if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < kinds.share * work):
         w.cursor[KIND] = CLIQUE_WORK
         draw_clique_move(a, s, w, i, generator)
         begin(w, MAKE)
     else:
-        w.cursor[KIND] = HALFWAY_WORK
+        w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, below(generator, 2)
         draw_halfway_move(a, s, w, i, generator)
         begin(w, UNLABEL)
 
@@ -211,7 +243,7 @@ def settle(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) -> int:
         w.cursor[UNCHANGED] += 1
         if a.cardinalities[i] == 1:
             continue
-        label_costs(a, s, i, w.costs)
+        node_costs(a, s, t.answers, i, w.costs)
         own = s.labels[i]
         best, least = own, w.costs[own]
         least = least - max(t.margin[0], 1e-14 * abs(least)) if least < np.inf else np.inf

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs
+from policrf.crf.energy import State
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.moves.cheapest import cheapest_other
+from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     BALL,
@@ -83,7 +84,7 @@ def make_clique_move(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) ->
             continue
         limit -= 1
         if new < 0:
-            label_costs(a, s, i, w.costs)
+            node_costs(a, s, t.answers, i, w.costs)
             label = cheapest_other(w.costs, own)
         elif new >= a.cardinalities[i] or (
             old < 0 and not growth_cost(a, s, i, new) <= w.margin[0]

@@ -13,14 +13,17 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import PARTIAL, Arrays
-from policrf.crf.energy import State, assign, label_costs
+from policrf.crf.energy import State
 from policrf.crf.potentials import COMPLETE
 from policrf.random_numbers import Generator, below, uniform
+from policrf.solvers.refine.refine_answers import node_costs
+from policrf.solvers.refine.refine_gains import clique_gains, promise, set_gains
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     CLIQUE,
     LENGTH,
     SCOPE,
+    SWEPT,
     Workspace,
     begin_list,
     collect_ball,
@@ -28,12 +31,14 @@ from policrf.solvers.refine.refine_neighbourhoods import (
     collect_part,
     draw_clique,
 )
-from policrf.solvers.refine.refine_trial import Trial, try_unlabeled
+from policrf.solvers.refine.refine_trial import Trial, try_labeled, try_unlabeled
 from policrf.types import FloatArray, IntArray
 
 FEW = 8  # most nodes of a ball or of a part
 MANY = 40  # most nodes of one label, or of a whole clique
 BALLS, PARTS, LABELS = 0.4, 0.4, 0.15  # shares of the moves; the others are about whole cliques
+WHOLE = 400  # most members of a clique in the first sweep: its time grows as their square
+SMALL = 16  # the same where answers are not kept
 AROUND = 100  # most nodes to settle beside those next to the region
 
 
@@ -52,6 +57,31 @@ def draw_halfway_move(a: Arrays, s: State, w: Workspace, i: int, generator: Gene
         first = below(generator, a.clique_ptr[c + 1] - a.clique_ptr[c])
         label = s.labels[i] if kind < BALLS + PARTS + LABELS else -1
         collect_members(a, s.labels, w, c, first, MANY, label)
+    open_nodes(a, w)
+
+
+@inner
+def draw_next_clique(a: Arrays, s: State, t: Trial, w: Workspace) -> bool:
+    """The next clique of the first sweep, all its members into `nodes`; False after the last.
+
+    Those whose answers are kept, and small ones: else it takes k² · L questions.
+    """
+    while w.cursor[SWEPT] < len(a.clique_kind):
+        c = w.cursor[SWEPT]
+        w.cursor[SWEPT] += 1
+        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
+        most = WHOLE if t.answers.place[c] >= 0 else SMALL
+        if a.custom[c, PARTIAL] != COMPLETE and size <= most:
+            w.cursor[CLIQUE] = c
+            collect_members(a, s.labels, w, c, 0, size, -1)
+            open_nodes(a, w)
+            return True
+    return False
+
+
+@inner
+def open_nodes(a: Arrays, w: Workspace) -> None:
+    """What is known of `nodes` is out of date; the nodes around them go into `scope`."""
     for at in range(w.cursor[LENGTH]):
         w.stale[w.nodes[at]] = True
     collect_around(a, w)
@@ -101,14 +131,21 @@ def unlabel_nodes(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) -> in
 
 
 @inner
-def label_surest(a: Arrays, s: State, t: Trial, w: Workspace) -> int:
-    """Label the surest of `nodes`, and drop it from the list; returns how many were priced."""
+def label_surest(a: Arrays, s: State, t: Trial, w: Workspace, gain: float) -> int:
+    """Label the surest of `nodes`, and drop it from the list; returns how many were priced.
+
+    A label's cost is what it adds to the energy, less `gain` times what it promises.
+    """
     priced, surest = 0, 0
     mark = w.cursor[AT]  # of the cliques that the last label changed; 0 at first
+    if mark == 0 and gain > 0:
+        set_gains(a, s, w)
     for at in range(w.cursor[LENGTH]):
         i = w.nodes[at]
         if w.stale[i] or hears(a, w, i, mark):
-            label_costs(a, s, i, w.costs)
+            node_costs(a, s, t.answers, i, w.costs)
+            if gain > 0:
+                promise(a, w, i, gain)
             w.choice[i] = t.before[i]
             w.margin[i] = lead(w.costs, w.choice, i)
             w.stale[i] = False
@@ -116,7 +153,7 @@ def label_surest(a: Arrays, s: State, t: Trial, w: Workspace) -> int:
         if w.margin[i] > w.margin[w.nodes[surest]]:
             surest = at
     i = w.nodes[surest]
-    assign(a, s, i, w.choice[i])
+    try_labeled(a, s, t, i, w.choice[i])
     w.cursor[LENGTH] -= 1
     w.nodes[surest] = w.nodes[w.cursor[LENGTH]]
     w.cursor[AT] = begin_list(w)
@@ -125,9 +162,11 @@ def label_surest(a: Arrays, s: State, t: Trial, w: Workspace) -> int:
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         # A clique speaks when one member is left, or at every step if it is asked half-way.
-        if a.custom[c, PARTIAL] != COMPLETE or (
-            s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1
-        ):
+        if a.custom[c, PARTIAL] != COMPLETE:
+            w.clique_mark[c] = w.cursor[AT]
+            if gain > 0:
+                clique_gains(a, s, w, c)
+        elif s.labeled[c] == a.clique_ptr[c + 1] - a.clique_ptr[c] - 1:
             w.clique_mark[c] = w.cursor[AT]
     return priced
 

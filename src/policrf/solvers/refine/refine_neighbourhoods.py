@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner
-from policrf.crf.arrays import Arrays
+from policrf.crf.arrays import PARTIAL, Arrays
+from policrf.crf.potentials import COMPLETE
 from policrf.random_numbers import Generator, below
 from policrf.types import BoolArray, FloatArray, IntArray
 
@@ -30,7 +31,9 @@ CLIQUE = 9  # the clique the nodes are from; −1: a ball
 MADE, KEPT = 10, 11  # moves that were made so far, and kept
 CLIQUE_WORK, HALFWAY_WORK = 12, 13  # visits that either kind of move took so far
 KIND = 14  # of the move: CLIQUE_WORK or HALFWAY_WORK
-N_CURSOR = 15
+SWEPT = 15  # cliques that have had their turn in the first sweep
+GAINS = 16  # 1: the half-way move looks at gains
+N_CURSOR = 17
 
 
 class Workspace(NamedTuple):
@@ -43,6 +46,8 @@ class Workspace(NamedTuple):
     stale: BoolArray  # [N]; `margin` and `choice` of the node are out of date
     margin: FloatArray  # [N]; by how much the best label of an unlabeled node leads
     choice: IntArray  # [N]; that label
+    gains: FloatArray  # [C, L]; what labels promise cliques that are asked half-way; or [0, L]
+    present: BoolArray  # [L]; scratch space
     costs: FloatArray  # [L]; scratch space
     cursor: IntArray  # [N_CURSOR]
 
@@ -50,6 +55,7 @@ class Workspace(NamedTuple):
 def new_workspace(a: Arrays) -> Workspace:
     """Ready for the first move."""
     n_nodes, n_labels = a.unary.shape
+    asked = a.custom[:, PARTIAL] != COMPLETE
     return Workspace(
         nodes=np.empty(n_nodes, np.int64),
         scope=np.empty(n_nodes, np.int64),
@@ -58,6 +64,8 @@ def new_workspace(a: Arrays) -> Workspace:
         stale=np.zeros(n_nodes, np.bool_),
         margin=np.empty(n_nodes),
         choice=np.zeros(n_nodes, np.int64),
+        gains=np.zeros((len(a.clique_kind) if asked.any() else 0, n_labels)),
+        present=np.zeros(n_labels, np.bool_),
         costs=np.empty(n_labels),
         cursor=np.zeros(N_CURSOR, np.int64),
     )

@@ -16,6 +16,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, relabel, unassign
 from policrf.random_numbers import Generator, uniform
 from policrf.solvers.moves.local_search import RELATIVE, largest
+from policrf.solvers.refine.refine_answers import Answers, new_answers, outdate
 from policrf.types import BoolArray, FloatArray, IntArray
 
 N_CHANGED, N_DIFFERENT = range(2)  # entries of `Trial.lengths`
@@ -34,6 +35,7 @@ class Trial(NamedTuple):
     energy: FloatArray  # [2]; finite sum NOW and of BEST, relative to that at the beginning
     forbidden: IntArray  # [2]; infinite terms NOW and of BEST
     margin: FloatArray  # [1]; changes below it are rounding
+    answers: Answers  # of cliques to their members, given the labels as they stand
 
 
 def new_trial(a: Arrays, s: State) -> Trial:
@@ -50,6 +52,7 @@ def new_trial(a: Arrays, s: State) -> Trial:
         energy=np.zeros(2),
         forbidden=np.full(2, s.forbidden[0], np.int64),
         margin=np.array([RELATIVE * largest(a)]),
+        answers=new_answers(a),
     )
 
 
@@ -67,6 +70,7 @@ def try_label(a: Arrays, s: State, t: Trial, i: int, label: int) -> None:
     """Relabel the labeled node i."""
     note(s, t, i)
     relabel(a, s, i, label)
+    outdate(a, t.answers, i)
 
 
 @inner
@@ -74,6 +78,14 @@ def try_unlabeled(a: Arrays, s: State, t: Trial, i: int) -> None:
     """Take the label of node i away."""
     note(s, t, i)
     unassign(a, s, i)
+    outdate(a, t.answers, i)
+
+
+@inner
+def try_labeled(a: Arrays, s: State, t: Trial, i: int, label: int) -> None:
+    """Label node i, whose label was taken away."""
+    assign(a, s, i, label)
+    outdate(a, t.answers, i)
 
 
 @inner
@@ -94,6 +106,7 @@ def take_back(a: Arrays, s: State, t: Trial) -> None:
             assign(a, s, i, t.before[i])
         elif s.labels[i] != t.before[i]:
             relabel(a, s, i, t.before[i])
+        outdate(a, t.answers, i)
         t.before[i] = -1
     t.lengths[N_CHANGED] = 0
     s.total[0] = 0.0
@@ -124,7 +137,7 @@ def accept(s: State, t: Trial) -> None:
         t.lengths[N_DIFFERENT] = 0
 
 
-@inner
+@leaf
 def judge(a: Arrays, s: State, t: Trial, generator: Generator, temperature: float) -> bool:
     """Accept the move, or take it back; uphill with probability exp(−change / temperature)."""
     change, more = s.total[0], s.forbidden[0] - t.forbidden[NOW]

@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
-from policrf.crf.arrays import ADDRESS, COUNTS, MARKED_ADDRESS, NUMBER, PARTIAL, Arrays
+from policrf.crf.arrays import (
+    ADDRESS,
+    COUNTS,
+    MARKED_ADDRESS,
+    NUMBER,
+    PARTIAL,
+    SUMMARY,
+    Arrays,
+)
 from policrf.crf.custom_call import call_custom
 from policrf.crf.custom_energy import add_partial_costs
 from policrf.crf.energy import State, label_costs
@@ -24,7 +32,9 @@ class Answers(NamedTuple):
     """Mutable; N nodes, C cliques, L labels, L + 1 rows a clique whose answers are kept."""
 
     place: IntArray  # [C]; the clique's first row, −1 where answers are not kept
-    quick: BoolArray  # [N]; all cliques of the node are custom, or their answers are kept
+    quick: (
+        BoolArray  # [N]; all cliques of the node have functions of labels, or answers that are kept
+    )
     version: IntArray  # [C]; how often the clique has changed
     seen: IntArray  # [R]; the version that the row is of
     rows: FloatArray  # [R, L]; by a member's own label, the last one for members that have none
@@ -65,7 +75,8 @@ def find_places(a: Arrays, place: IntArray, quick: BoolArray) -> int:
         quick[i] = True
         for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
             c = a.node_clique[k]
-            quick[i] &= place[c] >= 0 or (a.clique_kind[c] == CUSTOM and a.custom[c, COUNTS] < 0)
+            called = a.clique_kind[c] == CUSTOM and a.custom[c, SUMMARY] < 0
+            quick[i] &= place[c] >= 0 or (called and a.custom[c, COUNTS] < 0)
     return n_rows
 
 
@@ -132,7 +143,7 @@ def ask_function(a: Arrays, s: State, v: Answers, i: int, k: int, out: FloatArra
         v.members[count] = label
         count += 1
     base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
-    first, size = a.data_ptr[c], a.data_ptr[c + 1] - a.data_ptr[c]
+    first, size = a.data_start[c], a.data_size[c]
     for label in range(a.cardinalities[i]):
         if label == own:
             out[label] += s.value[c]

@@ -24,7 +24,7 @@ import numpy as np
 
 from policrf.compiled import leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
-from policrf.solvers.cuts.expansion_terms import lay_out_terms
+from policrf.solvers.cuts.lay_out_terms import lay_out_terms
 from policrf.solvers.cuts.maxflow import FREE, cut
 from policrf.types import BoolArray, IntArray
 

@@ -2,8 +2,9 @@
 
 Elimination, enumeration and both solvers know tables best, so that cliques with a small table
 become one. Label costs, counts, co-occurrence and robust Potts have a form of their own in the
-program (`exact_groups`); an order without a cap is a sum over pairs. What is left (custom
-functions, connectivity, an order with a cap) becomes a table too, up to `table_limit` entries.
+program (`exact_counts`, `exact_groups`); an order without a cap is a sum over pairs. What is left
+(custom functions, connectivity, an order with a cap) becomes a table too, up to `table_limit`
+entries.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     HOP1:          w Σ_i u_i,  u_i ≥ |x_il − z|,  z ∈ {0, 1}
     HOP2:          λ v,  Σ_i y_i ≥ count · (1 − v),  y_i ≤ x_il,  y_i ≤ 1 − v,  v ∈ {0, 1}
     table:         Σ μ(y) f(y),  Σ over y with y_i = l of μ(y) = x_il  (local marginal polytope)
-    other groups:  see `exact_groups`
+    other groups:  see `exact_counts` and `exact_groups`
 
 The relaxation of each of these is its convex envelope over the x of its nodes; nothing is a big M.
 A forbidden combination is a variable that does not exist. Only x, z and v are integer; all others
@@ -22,7 +22,8 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, SUPPORT, TABLE, TOGETHER
-from policrf.solvers.proofs.exact_groups import add_counted, add_dominant, add_together
+from policrf.solvers.proofs.exact_counts import add_counted
+from policrf.solvers.proofs.exact_groups import add_dominant, add_together
 from policrf.solvers.proofs.exact_program import Program, fixed_energy
 from policrf.solvers.proofs.milp import Milp, MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray

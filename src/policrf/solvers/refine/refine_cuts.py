@@ -29,7 +29,7 @@ from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.crossover import connected_region, take_region
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, move_state
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem
-from policrf.solvers.cuts.refusals import refuse_what_no_cut_takes
+from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.moves.indexed_heap import Heap
 from policrf.solvers.moves.local_search import (
@@ -90,6 +90,8 @@ def _what_a_cut_takes(crf: CRF) -> CRF:
 
 def _is_cut(crf: CRF, group: Potential) -> bool:
     """Whether every expansion move sees the group exactly."""
+    if not isinstance(group, TAKEN):
+        return False
     try:
         alone = crf.with_potentials(group)
         refuse_what_no_cut_takes(alone, "refine")

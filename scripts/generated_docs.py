@@ -35,6 +35,19 @@ def solvers() -> str:
     return solver_table()
 
 
+def potentials() -> str:
+    """Every class of potentials, and which solvers open it."""
+    from policrf.solvers.describe import potential_table
+
+    return potential_table()
+
+
+def partial_forms() -> str:
+    """The tables that benchmarks/partial_forms.py has written."""
+    path = ROOT / "benchmarks" / "results" / "partial-forms.md"
+    return path.read_text(encoding="utf-8")
+
+
 def halfway_gain() -> str:
     """The tables that benchmarks/halfway_gain.py has written."""
     path = ROOT / "benchmarks" / "results" / "halfway-gain.md"
@@ -44,6 +57,7 @@ def halfway_gain() -> str:
 PARTS = {
     "README.md": {"solvers": solvers},
     "ARCHITECTURE.md": {"rooms": rooms},
+    "docs/potentials.md": {"potentials": potentials, "partial-forms": partial_forms},
     "docs/halfway_gain.md": {"halfway-gain": halfway_gain},
 }
 

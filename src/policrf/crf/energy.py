@@ -17,7 +17,18 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import COUNTS, PARTIAL, SUMMARY, SUMMARY_SIZE, TERM, Arrays
-from policrf.crf.custom_energy import (
+from policrf.crf.potentials import (
+    AGREE,
+    COMPLETE,
+    CONNECTED,
+    COUNTED,
+    CUSTOM,
+    SUPPORT,
+    TABLE,
+    TERM_NAMES,
+)
+from policrf.crf.valued.connectivity_energy import connected_change
+from policrf.crf.valued.custom_energy import (
     add_partial_costs,
     ask_custom,
     count_custom,
@@ -27,17 +38,8 @@ from policrf.crf.custom_energy import (
     partial_value,
     set_value,
 )
-from policrf.crf.group_energy import counted_change
-from policrf.crf.potentials import (
-    AGREE,
-    COMPLETE,
-    COUNTED,
-    CUSTOM,
-    SUPPORT,
-    TABLE,
-    TERM_NAMES,
-)
-from policrf.crf.summary_energy import update_summary, value_after_relabel
+from policrf.crf.valued.group_energy import counted_change
+from policrf.crf.valued.summary_energy import update_summary, value_after_relabel
 from policrf.types import FloatArray, IntArray
 
 UNARY_TERM, PAIRWISE_TERM = TERM_NAMES.index("unary"), TERM_NAMES.index("pairwise")
@@ -341,6 +343,8 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                 new = counted_value(a, s, c)
                 s.counts[first + own] += 1
                 s.counts[first + label] -= 1
+            elif kind == CONNECTED:
+                new = old + connected_change(a, s, i, c, a.node_entry[k], label)
             elif a.custom[c, SUMMARY] >= 0:
                 new = value_after_relabel(a, s, i, c, a.node_entry[k], label)
             else:

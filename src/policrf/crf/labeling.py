@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf import energy as core
-from policrf.crf.custom_call import raise_if_failed
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
 from policrf.types import FloatArray, IntArray
 

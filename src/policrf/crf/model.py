@@ -132,8 +132,8 @@ class CRF:
         return load_crf(path, functions=functions)
 
     def _terms(self, labels: IntArray) -> FloatArray:
-        from policrf.crf.custom_call import raise_if_failed
         from policrf.crf.energy import energy_terms
+        from policrf.crf.valued.custom_call import raise_if_failed
         from policrf.errors import CustomPotentialFailed
 
         out = np.zeros(len(TERM_NAMES))

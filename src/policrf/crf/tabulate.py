@@ -6,10 +6,10 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import clique_energy
 from policrf.crf.model import CRF
 from policrf.crf.potentials import CliquePotential
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.types import FloatArray, IntArray
 

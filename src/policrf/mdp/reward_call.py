@@ -1,6 +1,6 @@
 """Calling anybody's reward from compiled code through one C function pointer.
 
-As for custom potentials (`crf/custom_call.py`): kernels see an integer address of
+As for custom potentials (`crf/valued/custom_call.py`): kernels see an integer address of
 `void (const double *costs, const double *changes, int64 L, int64 ties, double *out)`. A numba
 function is compiled behind such a pointer, a plain Python one goes through ctypes. An exception
 cannot cross C code, and no number stands for one: it is kept, the rewards are NaN, and
@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.custom_call import keep_failure
+from policrf.crf.valued.custom_call import keep_failure
 from policrf.errors import RewardFailed
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]

@@ -28,10 +28,10 @@ import numpy as np
 from policrf.compiled import inlined, leaf
 from policrf.crf.arrays import PARTIAL as ASKED
 from policrf.crf.arrays import Arrays
-from policrf.crf.custom_energy import add_custom_costs, add_partial_costs
 from policrf.crf.energy import State, add_table_costs
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, COMPLETE, SUPPORT, TABLE
+from policrf.crf.valued.custom_energy import add_custom_costs, add_partial_costs
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.network import (

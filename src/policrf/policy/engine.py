@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import Graph, build_graph

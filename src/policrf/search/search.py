@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.instance import Instance
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import complete, new_completion
 from policrf.mdp.exploration import new_explorer, start_exploring

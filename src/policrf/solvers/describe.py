@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from policrf.crf.potentials import POTENTIALS
 from policrf.solvers.options import Option, options_of, type_text
 from policrf.solvers.spec import SOLVERS, SolverSpec
 from policrf.solvers.traits import Traits, traits_of
@@ -74,6 +75,19 @@ def solver_table() -> str:
             options or "–",
         )  # fmt: skip
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def potential_table() -> str:
+    """All classes of potentials as a Markdown table, with the solvers that open only some."""
+    opening = [found for found in describe_all() if found.traits.takes or found.traits.tables]
+    head = ["potential", "energy", *(f"`{found.name}`" for found in opening)]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for potential in POTENTIALS:
+        text = " ".join((inspect.getdoc(potential) or "").split("\n\n")[0].split())
+        cells = [f"`{potential.__name__}`", text.replace("|", "\\|")]
+        cells += [found.traits.says_of(potential) for found in opening]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -26,6 +26,8 @@ class Traits:
     """Classes of potentials; None: all there are."""
     limit: str = ""
     """What restricts that further, in a few words."""
+    tables: tuple[type[Potential], ...] = ()
+    """Classes whose cliques it takes as tables of up to `table_limit` entries."""
     proves: Proves = "nothing"
 
     @property
@@ -34,19 +36,32 @@ class Traits:
         names = "every potential"
         if self.takes is not None:
             names = ", ".join(kind.__name__ for kind in self.takes) or "unaries only"
-        return f"{names} ({self.limit})" if self.limit else names
+        limits = [self.limit] if self.limit else []
+        if self.tables:
+            written = ", ".join(kind.__name__ for kind in self.tables)
+            limits.append(f"{written} up to table_limit entries a clique")
+        return f"{names} ({'; '.join(limits)})" if limits else names
+
+    def says_of(self, potential: type[Potential]) -> str:
+        """Whether it takes a class: "yes", "small" (as tables) or "no"."""
+        if self.takes is not None and potential not in self.takes:
+            return "no"
+        return "small" if potential in self.tables else "yes"
 
 
 def declares(
     *,
     takes: tuple[type[Potential], ...] | None = None,
     limit: str = "",
+    tables: tuple[type[Potential], ...] = (),
     proves: Proves = "nothing",
 ) -> Callable[[Function], Function]:
     """Attach `Traits` to a solver's function."""
 
     def attach(function: Function) -> Function:
-        setattr(function, _ATTRIBUTE, Traits(takes, limit, proves))
+        setattr(
+            function, _ATTRIBUTE, Traits(takes=takes, limit=limit, tables=tables, proves=proves)
+        )
         return function
 
     return attach

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, load_labels, new_state
 from policrf.crf.instance import Instance
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import build_graph
 from policrf.mdp.state import allowed_labels, default_labels

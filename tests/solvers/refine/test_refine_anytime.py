@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import load_labels, new_state
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
 from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on

@@ -136,12 +136,12 @@ class Custom(CliquePotential):
 
     def columns(self, n_labels: int) -> Fields:
         """The function's address and the cliques' own parameters."""
-        from policrf.crf.custom_call import address_of
+        from policrf.crf.valued.custom_call import address_of
 
         zeros = np.zeros(len(self), np.int64)
         summary: Fields = {}
         if self.summary is not None:
-            from policrf.crf.summary_call import update_address
+            from policrf.crf.valued.summary_call import update_address
 
             address = update_address(self.summary.update, self.summary.name)
             summary = {"summary_sizes": zeros + self.summary.size, "updates": zeros + address}

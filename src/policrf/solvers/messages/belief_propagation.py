@@ -13,8 +13,8 @@ import numpy as np
 
 from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
 from policrf.solvers.messages.explicit_tables import (
+    AS_TABLES,
     TABLE_LIMIT,
-    TABLE_LIMIT_TEXT,
     explicit_tables,
 )
 from policrf.solvers.messages.factor_graph import build_factor_graph
@@ -31,7 +31,7 @@ from policrf.solvers.traits import declares
 ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
 
 
-@declares(limit=TABLE_LIMIT_TEXT, proves="sometimes a bound")
+@declares(tables=AS_TABLES, proves="sometimes a bound")
 def belief_propagation(
     run: Run,
     *,

@@ -13,10 +13,21 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.custom_call import raise_if_failed
-from policrf.crf.custom_energy import custom_energy
-from policrf.crf.potentials import COUNTED, CUSTOM, DOMINANT, ORDERED, TABLE
+from policrf.crf.potentials import (
+    COUNTED,
+    CUSTOM,
+    DOMINANT,
+    ORDERED,
+    TABLE,
+    Connectivity,
+    CoOccurrence,
+    Custom,
+    LabelOrder,
+    Potential,
+)
 from policrf.crf.tabulate import group_of
+from policrf.crf.valued.custom_call import raise_if_failed
+from policrf.crf.valued.custom_energy import custom_energy
 from policrf.errors import CustomPotentialFailed, TooLarge, UnsupportedPotential
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run
@@ -25,9 +36,7 @@ from policrf.types import BoolArray, FloatArray, IntArray
 SLICE = 10_000  # calls of a custom function between two looks at the clock
 TABLE_LIMIT = 2**18  # entries of one clique's table that the solvers take by default
 ALL_TABLES_LIMIT = 2**27  # entries of all tables together: a gigabyte
-TABLE_LIMIT_TEXT = (
-    "Custom, CoOccurrence, Connectivity and capped LabelOrder cliques of up to table_limit entries"
-)
+AS_TABLES: tuple[type[Potential], ...] = (Custom, CoOccurrence, Connectivity, LabelOrder)
 
 
 class ExplicitTables(NamedTuple):

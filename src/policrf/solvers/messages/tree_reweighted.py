@@ -18,8 +18,8 @@ import numpy as np
 
 from policrf.solvers.messages.clique_ascent import ascend
 from policrf.solvers.messages.explicit_tables import (
+    AS_TABLES,
     TABLE_LIMIT,
-    TABLE_LIMIT_TEXT,
     explicit_tables,
 )
 from policrf.solvers.messages.factor_graph import FactorGraph, all_terms, build_factor_graph
@@ -40,7 +40,7 @@ LOOK_EVERY = 5  # parallel iterations between two bounds and labelings
 Schedule = Literal["sequential", "parallel"]
 
 
-@declares(limit=TABLE_LIMIT_TEXT, proves="a bound")
+@declares(tables=AS_TABLES, proves="a bound")
 def tree_reweighted(
     run: Run,
     *,

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import inner, kernel
-from policrf.crf.additions import additions_change
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import State, assign, label_costs, new_state
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.valued.additions import additions_change
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order_heap, pop_first
 from policrf.solvers.run import Run

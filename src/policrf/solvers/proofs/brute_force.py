@@ -13,7 +13,6 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import ADDRESS, Arrays
-from policrf.crf.custom_call import raise_if_failed
 from policrf.crf.energy import (
     N_TERMS,
     State,
@@ -23,6 +22,7 @@ from policrf.crf.energy import (
     new_state,
     unassign,
 )
+from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed, TooLarge
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run

@@ -18,7 +18,7 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.model import CRF
-from policrf.crf.potentials import SUPPORT, TABLE
+from policrf.crf.potentials import SUPPORT, TABLE, Connectivity, Custom, LabelOrder
 from policrf.errors import UnsupportedPotential
 from policrf.solvers import solve
 from policrf.solvers.option_checks import (
@@ -40,7 +40,7 @@ BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem m
 
 
 @declares(
-    limit="Custom, Connectivity and capped LabelOrder up to table_limit entries a clique",
+    tables=(Custom, Connectivity, LabelOrder),
     proves="the minimum",
 )
 def exact(

@@ -21,10 +21,10 @@ from policrf.crf.arrays import (
     SUMMARY,
     Arrays,
 )
-from policrf.crf.custom_call import call_custom
-from policrf.crf.custom_energy import add_partial_costs
 from policrf.crf.energy import State, label_costs
 from policrf.crf.potentials import COMPLETE, CUSTOM, SUBSET
+from policrf.crf.valued.custom_call import call_custom
+from policrf.crf.valued.custom_energy import add_partial_costs
 from policrf.types import BoolArray, FloatArray, IntArray
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.potentials import SUPPORT
 from policrf.solvers.messages.explicit_tables import (
+    AS_TABLES,
     TABLE_LIMIT,
-    TABLE_LIMIT_TEXT,
     explicit_tables,
 )
 from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
@@ -39,7 +39,7 @@ SHORTEST = 1e-3  # of Polyak's step: where the search gives up
 MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 
-@declares(limit=TABLE_LIMIT_TEXT, proves="a bound")
+@declares(tables=AS_TABLES, proves="a bound")
 def dual_decomposition(
     run: Run, *, iterations: int = 300, round_every: int = 5, polish: bool = True,
     table_limit: int = TABLE_LIMIT,

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.potentials import TABLE
+from policrf.crf.potentials import TABLE, RobustPotts
 from policrf.errors import InvalidOption
 from policrf.solvers.messages.explicit_tables import (
+    AS_TABLES,
     TABLE_LIMIT,
-    TABLE_LIMIT_TEXT,
     explicit_tables,
 )
 from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
@@ -37,7 +37,7 @@ HOT = 4.0  # the first temperature, in units of the median margin between a node
 COLD = 1e-12  # the lowest temperature, in units of the largest single term
 
 
-@declares(limit=f"RobustPotts, {TABLE_LIMIT_TEXT}")
+@declares(tables=(RobustPotts, *AS_TABLES))
 def mean_field(
     run: Run, *, iterations: int = 100, damping: float = 0.0, temperature: float | None = None,
     cooling: float = 0.93, tolerance: float = 1e-4, table_limit: int = TABLE_LIMIT,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf import custom_call
+from policrf.crf.valued import custom_call
 from policrf.errors import CustomPotentialFailed, InvalidPotential
 
 CLIQUES = [[0, 1], [2, 3], [4, 5]]

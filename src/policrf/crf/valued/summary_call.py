@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.custom_call import first_reason, keep_failure, lock
+from policrf.crf.valued.custom_call import first_reason, keep_failure, lock
 from policrf.errors import CustomPotentialFailed, InvalidPotential
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]

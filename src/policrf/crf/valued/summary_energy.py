@@ -12,8 +12,8 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import ADDRESS, NUMBER, SUMMARY, SUMMARY_SIZE, UPDATE_ADDRESS, Arrays
-from policrf.crf.custom_call import call_custom
-from policrf.crf.summary_call import call_update
+from policrf.crf.valued.custom_call import call_custom
+from policrf.crf.valued.summary_call import call_update
 from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

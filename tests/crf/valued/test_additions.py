@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.policy.builders import halfway_crf
 
-from policrf.crf.additions import additions_change
 from policrf.crf.arrays import COUNTS
 from policrf.crf.energy import assign, new_state, unassign
+from policrf.crf.valued.additions import additions_change
 from policrf.testing import reference_energy
 
 

@@ -23,17 +23,17 @@ from policrf.crf.arrays import (
     SUMMARY,
     Arrays,
 )
-from policrf.crf.custom_call import call_custom
-from policrf.crf.group_energy import (
+from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET, TABLE
+from policrf.crf.valued.connectivity_energy import connected_change, connected_energy
+from policrf.crf.valued.custom_call import call_custom
+from policrf.crf.valued.group_energy import (
     add_order_costs,
-    connected_energy,
     counted_changes,
     counts_energy,
     order_energy,
 )
-from policrf.crf.lowest_energy import lowest_of_counts, lowest_of_members
-from policrf.crf.potentials import COMPLETE, CONNECTED, COUNTED, CUSTOM, ORDERED, SUBSET, TABLE
-from policrf.crf.summary_energy import (
+from policrf.crf.valued.lowest_energy import lowest_of_counts, lowest_of_members
+from policrf.crf.valued.summary_energy import (
     add_summary_costs,
     summarised_value,
     summary_energy,
@@ -242,6 +242,10 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
     for m in range(start, stop):
         members[m - start] = s.labels[a.clique_nodes[m]]
     own = members[entry - start]
+    if a.clique_kind[c] == CONNECTED and own >= 0 and s.labeled[c] == len(members):
+        for label in range(a.cardinalities[i]):
+            out[label] += s.value[c] + connected_change(a, s, i, c, entry, label)
+        return
     base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
     for label in range(a.cardinalities[i]):
         if label == own:

@@ -4,7 +4,6 @@ COUNTED    Σ_l g_l(n_l)                                 label costs, any functi
 TOGETHER   Σ over pairs of labels a < b with n_a, n_b > 0 of their price
 DOMINANT   min(γ, min_l γ_l + (γ − γ_l) (n − n_l) / Q)  robust P^n Potts
 ORDERED    min(cap, Σ over members i before j of prices[y_i, y_j])
-CONNECTED  price · Σ_l max(0, parts of label l − 1)
 
 n_l is the number of members with label l, n of all that are labeled.
 """
@@ -125,43 +124,3 @@ def add_order_costs(
             if after[x]:
                 own += after[x] * a.data[first + label * n_labels + x]
         out[label] += min(a.clique_weight[c], others + own) - base
-
-
-@kernel
-def connected_energy(a: Arrays, c: int, members: IntArray) -> float:
-    """f_c of a CONNECTED clique from its members' labels, −1 (ground of every label) for none.
-
-    O(edges inside) where all are labeled, else times the number of labels present.
-    """
-    size, n_labels = len(members), a.unary.shape[1]
-    flags = a.data_start[c]
-    ptr = flags + n_labels
-    near = ptr + size + 1
-    seen, stack = np.full(size, -1, np.int64), np.empty(size, np.int64)
-    parts = np.zeros(n_labels, np.int64)
-    complete = True
-    for m in range(size):
-        complete &= members[m] >= 0
-    # With all labeled, one pass finds the parts of every label: they share no member.
-    for wanted in range(1 if complete else n_labels):
-        for start in range(size):
-            label = members[start]
-            ours = label >= 0 if complete else label == wanted
-            if not ours or seen[start] == wanted or a.data[flags + label] == 0.0:
-                continue
-            parts[label] += 1
-            seen[start] = wanted
-            stack[0], height = start, 1
-            while height:
-                height -= 1
-                at = stack[height]
-                for k in range(int(a.data[ptr + at]), int(a.data[ptr + at + 1])):
-                    to = int(a.data[near + k])
-                    if seen[to] != wanted and (members[to] == label or members[to] < 0):
-                        seen[to] = wanted
-                        stack[height] = to
-                        height += 1
-    extra = 0
-    for label in range(n_labels):
-        extra += max(0, parts[label] - 1)
-    return float(a.clique_weight[c] * extra)

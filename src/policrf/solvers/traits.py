@@ -59,7 +59,8 @@ def declares(
     """Attach `Traits` to a solver's function."""
 
     def attach(function: Function) -> Function:
-        setattr(
+        traits = Traits(takes=takes, limit=limit, tables=tables, proves=proves)
+        setattr(function, _ATTRIBUTE, traits)
             function, _ATTRIBUTE, Traits(takes=takes, limit=limit, tables=tables, proves=proves)
         )
         return function

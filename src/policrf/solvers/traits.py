@@ -61,8 +61,6 @@ def declares(
     def attach(function: Function) -> Function:
         traits = Traits(takes=takes, limit=limit, tables=tables, proves=proves)
         setattr(function, _ATTRIBUTE, traits)
-            function, _ATTRIBUTE, Traits(takes=takes, limit=limit, tables=tables, proves=proves)
-        )
         return function
 
     return attach

@@ -62,6 +62,7 @@ def annealing(
         return
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())
+    run.offer(state.labels)  # time may be out while it is hot
     generator = new_generator(run.seed)
     first, last, speed = temperatures(run, state, hot, cold)
     number = 0

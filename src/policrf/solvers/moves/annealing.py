@@ -36,7 +36,7 @@ PROBES = 400  # random proposals whose changes set the temperatures
 
 
 def annealing(
-    run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.25,
+    run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.12,
     exchanges: float = 0.2,
 ) -> None:  # fmt: skip
     """Relabel nodes at random, uphill too, at a temperature that falls until only descent is left.
@@ -62,6 +62,7 @@ def annealing(
         return
     state = new_state(arrays)
     load_labels(arrays, state, run.start_labels())
+    run.offer(state.labels)  # time may be out while it is hot
     generator = new_generator(run.seed)
     first, last, speed = temperatures(run, state, hot, cold)
     number = 0

@@ -35,6 +35,7 @@ from policrf.crf.valued.custom_energy import (
     counted_value,
     custom_clique_energy,
     keeps_value,
+    members_value,
     partial_value,
     set_value,
 )
@@ -56,6 +57,7 @@ class State(NamedTuple):
     summaries: FloatArray  # [...]; of CUSTOM cliques that have one
     added: FloatArray  # as `counts`: what one more member of each label adds; NaN = not known
     value: FloatArray  # [C]; what cliques from CUSTOM on say of their labeled members; [0]: none
+    scratch: IntArray  # [2 · most members of a clique that keeps a value]; of no lasting use
     total: FloatArray  # [1]; sum of the finite terms of the partial energy
     forbidden: IntArray  # [1]; number of infinite terms
 
@@ -73,6 +75,7 @@ def new_state(arrays: Arrays) -> State:
         summaries=np.zeros(int(arrays.custom[:, SUMMARY_SIZE].sum())),
         added=np.full(n_counts, np.nan),
         value=np.zeros(n_cliques if valued.any() else 0),
+        scratch=np.empty(2 * int(np.diff(arrays.clique_ptr)[valued].max(initial=0)), np.int64),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )
@@ -335,7 +338,7 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                     a, c, s.matches[c]
                 )
         else:
-            old = s.value[c] if kind >= CUSTOM else clique_energy(a, c, s.labels)
+            old = s.value[c] if kind >= CUSTOM else table_energy(a, c, s.labels)
             if a.custom[c, COUNTS] >= 0:
                 first = a.custom[c, COUNTS]
                 s.counts[first + own] -= 1
@@ -349,7 +352,7 @@ def relabel_change(a: Arrays, s: State, i: int, label: int) -> float:
                 new = value_after_relabel(a, s, i, c, a.node_entry[k], label)
             else:
                 s.labels[i] = label
-                new = clique_energy(a, c, s.labels)
+                new = members_value(a, s, c) if kind >= CUSTOM else table_energy(a, c, s.labels)
                 s.labels[i] = own
             if new != old:
                 change += new - old

@@ -105,7 +105,7 @@ def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
     return part_energy(a, c, members, np.empty(stop - start, np.int64))
 
 
-@kernel
+@inner
 def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> float:
     """The same from the members' labels, −1 where there is none; `scratch` is as long."""
     count = 0
@@ -113,24 +113,34 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
         if members[m] >= 0:
             scratch[count] = members[m]
             count += 1
-    if count == len(members):
-        return custom_energy(a, c, members)
-    if count == 0 or a.custom[c, PARTIAL] == COMPLETE:
+    complete, form = count == len(members), a.custom[c, PARTIAL]
+    if count == 0 or (form == COMPLETE and not complete):
         return 0.0
     if a.custom[c, SUMMARY] >= 0:
         return summary_energy(a, c, members)
-    if a.custom[c, PARTIAL] == SUBSET:
-        return custom_energy(a, c, scratch[:count])
     if a.clique_kind[c] == CONNECTED:
         return connected_energy(a, c, members)
     if a.clique_kind[c] < CUSTOM:
         return lowest_of_members(a, c, members)
+    if a.custom[c, COUNTS] >= 0:
+        return custom_energy(a, c, scratch[:count])
+    if complete or form == SUBSET:
+        return call_clique(a, c, scratch[:count])
     first, size = a.data_start[c], a.data_size[c]
     address, number = a.custom[c, MARKED_ADDRESS], a.custom[c, NUMBER]
     a.calls[0] += 1
     return call_custom(  # type: ignore[call-arg]
         address, members, len(members), a.data[first:], size, number
     )
+
+
+@inner
+def members_value(a: Arrays, s: State, c: int) -> float:
+    """The same from the labels of a state, without new arrays."""
+    start, size = a.clique_ptr[c], a.clique_ptr[c + 1] - a.clique_ptr[c]
+    for m in range(size):
+        s.scratch[m] = s.labels[a.clique_nodes[start + m]]
+    return part_energy(a, c, s.scratch[:size], s.scratch[size : 2 * size])
 
 
 @inner
@@ -153,7 +163,7 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
     elif a.clique_kind[c] < TABLE:
         new = lowest_of_counts(a, c, s.labeled[c], s.matches[c])
     else:
-        new = partial_value(a, c, s.labels)
+        new = members_value(a, s, c)
     s.value[c] = new
     was_inf, is_inf = np.isinf(old), np.isinf(new)
     change = (0.0 if is_inf else new) - (0.0 if was_inf else old)
@@ -217,7 +227,7 @@ def fill_added(a: Arrays, s: State, c: int) -> None:
         counts[label] -= 1
 
 
-@kernel
+@inner
 def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
     """Add what each label of node i changes in a clique that keeps a value."""
     if a.custom[c, COUNTS] >= 0:
@@ -237,22 +247,21 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
         finite = s.labels[i] < 0 and not np.isinf(s.value[c])
         add_order_costs(a, s.labels, c, entry, s.value[c] if finite else 0.0, out)
         return
-    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
-    members, scratch = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
-    for m in range(start, stop):
-        members[m - start] = s.labels[a.clique_nodes[m]]
-    own = members[entry - start]
-    if a.clique_kind[c] == CONNECTED and own >= 0 and s.labeled[c] == len(members):
+    start, size, own = a.clique_ptr[c], a.clique_ptr[c + 1] - a.clique_ptr[c], s.labels[i]
+    if a.clique_kind[c] == CONNECTED and own >= 0 and s.labeled[c] == size:
         for label in range(a.cardinalities[i]):
             out[label] += s.value[c] + connected_change(a, s, i, c, entry, label)
         return
+    members, spare = s.scratch[:size], s.scratch[size : 2 * size]
+    for m in range(size):
+        members[m] = s.labels[a.clique_nodes[start + m]]
     base = s.value[c] if own < 0 and not np.isinf(s.value[c]) else 0.0
     for label in range(a.cardinalities[i]):
         if label == own:
             out[label] += s.value[c]
         else:
             members[entry - start] = label
-            out[label] += part_energy(a, c, members, scratch) - base
+            out[label] += part_energy(a, c, members, spare) - base
 
 
 @leaf

@@ -8,6 +8,7 @@ relabels, boxes, cuts and pairs, tried where more than one label is left.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from policrf.policy.policy import Policy
 
 SLICE = 4000  # steps between two looks at the clock, if none of them takes long
-FIRST_SLICE = 64  # steps before the first one, where cliques are asked half-way
+FIRST_SLICE = 64  # steps before the first one, with a limit or where cliques are asked half-way
 PACE = 0.02  # seconds between two looks, about, where functions are expensive
+FINISH = 0.3  # of a step's time: what it takes to give a node its cheapest label, at most
 
 
 class Proven(NamedTuple):
@@ -104,10 +106,13 @@ def label_greedily(
 ) -> IntArray:
     """Offer the greedy labeling `[N]` and return it.
 
-    When time runs out, the starting labels (`initial=`, else the unary argmin) complete it. They
-    are also what a residual policy of completed costs sees at nodes that are not labeled yet.
+    When time runs short, the nodes left get the labels that are cheapest then; if it is out before
+    the first step, the starting labels (`initial=`, else the unary argmin). They are also what a
+    residual policy of completed costs sees at nodes that are not labeled yet.
     """
+    from policrf.crf.valued.custom_call import raise_if_failed
     from policrf.policy.engine import Engine
+    from policrf.policy.episode import finish
 
     instance = instance_of(run)
     policy.check(instance)
@@ -121,15 +126,22 @@ def label_greedily(
     step_scores = np.empty(n_nodes)
     wanted = {int(step) for step in snapshots if 0 <= step < n_nodes}
     pictures: dict[int, Any] = {}
-    done, steps = 0, FIRST_SLICE if asked_halfway(run.crf).any() else SLICE
-    while done < n_nodes and not run.expired():
+    limited = run.seconds is not None
+    done, steps = 0, FIRST_SLICE if limited or asked_halfway(run.crf).any() else SLICE
+    spent, short = 0.0, False
+    while done < n_nodes and not run.expired() and not short:
         if done in wanted:
             pictures[done] = engine.all_scores()
         stop = min([done + steps, n_nodes, *(step for step in wanted if step > done)])
         begun = time.perf_counter()
         engine.greedy(order, chosen, step_scores, done, stop)
-        steps = next_slice(stop - done, time.perf_counter() - begun)
-        done = stop
+        seconds = time.perf_counter() - begun
+        steps = next_slice(stop - done, seconds, run.remaining())
+        spent, done = spent + seconds, stop
+        short = spent / done * (FINISH * (n_nodes - done) + steps) > run.remaining()
+    if 0 < done < n_nodes and policy.spec.sees_costs and not run.expired():
+        finish(run.crf.arrays, engine.parts.state)
+        raise_if_failed()
     labels = engine.labels
     labels[labels < 0] = start_labels[labels < 0]
     run.offer(labels)
@@ -145,13 +157,14 @@ def label_greedily(
     return labels
 
 
-def next_slice(steps: int, seconds: float) -> int:
-    """How many steps take about PACE, where the last `steps` took `seconds`.
+def next_slice(steps: int, seconds: float, remaining: float = math.inf) -> int:
+    """How many steps take about PACE, or half of what remains; the last `steps` took `seconds`.
 
-    >>> next_slice(64, 0.001), next_slice(64, 0.2), next_slice(4000, 0.001)
-    (128, 6, 4000)
+    >>> next_slice(64, 0.001), next_slice(64, 0.2), next_slice(64, 0.001, 0.001)
+    (128, 6, 32)
     """
-    return max(1, min(2 * steps, SLICE, int(steps * PACE / max(seconds, 1e-9))))
+    allowed = min(PACE, remaining / 2)
+    return max(1, min(2 * steps, SLICE, int(steps * allowed / max(seconds, 1e-9))))
 
 
 def asked_halfway(crf: CRF) -> BoolArray:

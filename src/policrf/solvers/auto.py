@@ -1,7 +1,7 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    cliques that are asked half-way   refine, which starts with its random moves, a little
+    cliques that are asked half-way   the half-way rule where it is quick (`first_answer`), refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
     while `seconds` are left          exact, then annealing and refine in turns
@@ -20,8 +20,11 @@ import numpy as np
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.errors import TooLarge, UnsupportedPotential
-from policrf.solvers.refine.refine import is_opaque, refine
+from policrf.solvers.first_answer import labels_quickly
+from policrf.solvers.refine.refine import is_opaque, refine_on
+from policrf.solvers.refine.refine_rounds import Moves
 from policrf.solvers.run import Run
+from policrf.solvers.spec import SOLVERS
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, Progress
 
@@ -39,8 +42,7 @@ def auto(run: Run) -> None:
         _step(run, "brute_force")
         return
     if not _is_open(run):
-        refine(run)
-        run.info["steps"] = [("refine", run.energy, run.elapsed())]
+        _ask_halfway(run)
         return
     for solver, share in _first_solvers(run):
         if not _done(run):
@@ -53,6 +55,15 @@ def auto(run: Run) -> None:
         _step(run, "annealing", ANNEALING_SHARE * run.remaining())
         if not _done(run):
             _step(run, "refine:start=unary", max(0.5 * run.remaining(), 0.01))
+
+
+def _ask_halfway(run: Run) -> None:
+    """The untrained rule where it is quick, then refine; in this run: a budget may be a millisecond."""
+    if labels_quickly(run.crf.arrays):
+        SOLVERS.get("untrained")(run)
+    if not _done(run):
+        labels = run.start_labels() if run.best is None else run.best.copy()
+        refine_on(run, labels, Moves())
 
 
 def _done(run: Run) -> bool:

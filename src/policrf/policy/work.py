@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.crf.energy import new_state
+from policrf.crf.arrays import COUNTS
 from policrf.crf.model import CRF
 from policrf.mdp.tournament import Tournament, new_tournament
 from policrf.policy.net import COLUMNS, HIDDEN, LAYERS, SEES_COSTS, WIDTH, Net
@@ -76,7 +76,7 @@ def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
         scores=new_tournament(n_nodes),
         special=np.zeros(n_labels, np.int64),
         inputs=np.zeros((n_labels, N_INPUTS), np.float32),
-        added=new_state(crf.arrays).added,
+        added=np.full(n_labels * int((crf.arrays.custom[:, COUNTS] >= 0).sum()), np.nan),
         restricted=np.asarray(~np.isfinite(crf.unary).all(axis=1), np.bool_),
         reach=Reach(
             touched=np.zeros(n_nodes + 1, np.int64),

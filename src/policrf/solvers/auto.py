@@ -58,7 +58,7 @@ def auto(run: Run) -> None:
 
 
 def _ask_halfway(run: Run) -> None:
-    """The untrained rule where it is quick, then refine; in this run: a budget may be a millisecond."""
+    """The untrained rule where it is quick, then refine; both in this run, which saves time."""
     if labels_quickly(run.crf.arrays):
         SOLVERS.get("untrained")(run)
     if not _done(run):

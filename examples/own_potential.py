@@ -28,7 +28,7 @@ def main() -> None:
     quarters = [index[y : y + 6, x : x + 6].ravel() for y in (0, 6) for x in (0, 6)]
     parameters = [[8.0, 2.0]] * 4
     regions = pc.Custom(quarters, label_cost, parameters, partial="subset")
-    check_potential(regions, n_nodes=side * side, n_labels=n_labels, trials=3)
+    print(check_potential(regions, n_nodes=side * side, n_labels=n_labels, trials=3))
 
     unary = rng.random((side * side, n_labels)) * 2
     edges = pc.Potts(np.concatenate([across, down]), 0.3)

@@ -12,12 +12,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     side, n_labels = 30, 8
     index = np.arange(side * side).reshape(side, side)
-    across = np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], axis=1)
-    down = np.stack([index[:-1].ravel(), index[1:].ravel()], axis=1)
+    pairs = [(i, i + 1) for i in index[:, :-1].flat] + [(i, i + side) for i in index[:-1].flat]
     truth = np.where(index // side < 12, 0, np.where(index % side < 15, 3, 5)).ravel()
     unary = rng.random((side * side, n_labels))
     unary[np.arange(side * side), truth] -= 0.25
-    edges = pc.Potts(np.concatenate([across, down]), 0.1)
+    edges = pc.Potts(pairs, 0.1)
     whole = [range(side * side)]
     crumbs = pc.CountFunction(
         whole, lambda counts, size: np.where((counts > 0) & (counts < 80), 5.0, 0.0)

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.valued.custom_call import keep_failure
+from policrf.crf.valued.custom_call import keep_failure, pinned
 from policrf.errors import RewardFailed
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
@@ -98,10 +98,7 @@ def _python(function: Callable[..., Any], name: str) -> tuple[int, Any]:
             failure.__cause__ = error
             keep_failure(failure)
 
-    callback = _C_TYPE(call)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
-    assert address is not None
-    return address, callback
+    return pinned(_C_TYPE(call))
 
 
 @intrinsic

@@ -15,7 +15,18 @@ from policrf.crf.potentials import COMPLETE
 from policrf.crf.valued.additions import additions_change
 from policrf.mdp.completion import Completion
 from policrf.mdp.gains import gains_change
-from policrf.policy.work import Work
+from policrf.policy.work import Reach, Work
+from policrf.types import IntArray
+
+
+@inlined
+def touch(r: Reach, labels: IntArray, j: int, mark: int, count: int) -> int:
+    """Append node j to those that are scored again, if it is unlabeled and not among them."""
+    if r.stamp[j] != mark and labels[j] < 0:
+        r.stamp[j] = mark
+        r.touched[count] = j
+        count += 1
+    return count
 
 
 @inlined
@@ -42,8 +53,5 @@ def reach_halfway(
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 j = a.clique_nodes[m]
                 w.stale[j] = True
-                if r.stamp[j] != mark and s.labels[j] < 0:
-                    r.stamp[j] = mark
-                    r.touched[count] = j
-                    count += 1
+                count = touch(r, s.labels, j, mark, count)
     return count

@@ -19,7 +19,7 @@ from policrf.mdp.completion import Completion, set_completed
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, update
 from policrf.policy.conditional import costs_change, inputs_change
-from policrf.policy.halfway import reach_halfway
+from policrf.policy.halfway import reach_halfway, touch
 from policrf.policy.layers import copy_row, send
 from policrf.policy.net import (
     COST_MODE,
@@ -87,10 +87,7 @@ def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int,
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
             w.stale[j] = True
-            if r.stamp[j] != mark and s.labels[j] < 0:
-                r.stamp[j] = mark
-                r.touched[count] = j
-                count += 1
+            count = touch(r, s.labels, j, mark, count)
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         costly = costs_change(a, mode, s, z, c, label, old)
@@ -98,10 +95,7 @@ def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int,
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 j = a.clique_nodes[m]
                 w.stale[j] |= costly
-                if r.stamp[j] != mark and s.labels[j] < 0:
-                    r.stamp[j] = mark
-                    r.touched[count] = j
-                    count += 1
+                count = touch(r, s.labels, j, mark, count)
     return count
 
 

@@ -44,9 +44,9 @@ def clique_answer(crf):
 @pytest.mark.parametrize("group", ["one_count", "robust_potts"])
 def test_messages_are_those_of_the_table(group, seed):
     rng = np.random.default_rng(seed)
-    n, n_labels = int(rng.integers(3, 6)), int(rng.integers(2, 4))
-    unary = rng.normal(size=(n, n_labels)).round(int(rng.integers(0, 3)))
+    n, n_labels = (int(size) for size in rng.integers([3, 2], [6, 4]))
     clique = [rng.permutation(n)]
+    unary = rng.normal(size=(n, n_labels)).round(int(rng.integers(0, 3)))
     if group == "one_count":
         values = rng.normal(size=int(rng.integers(2, n + 3))).round(1)
         values[0] = values.max() + 1.0  # not the same for all counts

@@ -20,7 +20,7 @@ class CoOccurrence(CliquePotential):
     Parameters
     ----------
     cliques
-        The nodes of each clique; `[range(n_nodes)]` for one over all nodes.
+        The nodes of each clique.
     prices
         Of labels a and b, `[L, L]`, the same both ways, zeros on the diagonal (a price of one label
         is a `LabelCost`); +inf forbids a pair. One table for all cliques.

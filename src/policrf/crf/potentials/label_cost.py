@@ -24,8 +24,10 @@ class LabelCost(CliquePotential):
     costs
         One number, or a price for every label, `[L]` or `[C, L]`; +inf forbids a label.
 
-    >>> LabelCost([[0, 1, 2]], 2.0)
-    LabelCost(1 cliques, sizes 3–3)
+    >>> from policrf import CRF
+    >>> crf = CRF(np.zeros((3, 2)), LabelCost([[0, 1, 2]], 2.0))
+    >>> crf.energy([0, 0, 0]), crf.energy([0, 1, 0])
+    (2.0, 4.0)
     """
 
     term = "label_cost"

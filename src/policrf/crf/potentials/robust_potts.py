@@ -38,12 +38,9 @@ class RobustPotts(CliquePotential):
     kind = DOMINANT
 
     def __init__(
-        self,
-        cliques: Any,
-        penalties: ArrayLike,
-        truncations: ArrayLike = 1.0,
+        self, cliques: Any, penalties: ArrayLike, truncations: ArrayLike = 1.0,
         label_costs: ArrayLike = 0.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.cliques = Cliques(cliques, group=self.name)
         count = len(self.cliques)
         self.penalties: FloatArray = per_clique(self.name, "penalties", penalties, count)

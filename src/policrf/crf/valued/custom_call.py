@@ -139,7 +139,11 @@ def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
             asked.keep(error, clique, found[0])
             return float("nan")
 
-    callback = _C_TYPE(call)
+    return pinned(_C_TYPE(call))
+
+
+def pinned(callback: Any) -> tuple[int, Any]:
+    """The address of a ctypes callback, and what must live as long as it is used."""
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
     return address, callback

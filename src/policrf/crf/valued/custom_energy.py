@@ -52,26 +52,30 @@ def keeps_value(a: Arrays, c: int) -> bool:
 
 
 @kernel
-def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
-    """f_c from the labels of all nodes."""
+def labels_of_members(a: Arrays, c: int, labels: IntArray) -> IntArray:
+    """The labels of clique c as an array of their own."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
     members = np.empty(stop - start, np.int64)
     for m in range(start, stop):
         members[m - start] = labels[a.clique_nodes[m]]
-    return custom_energy(a, c, members)
+    return members
+
+
+@kernel
+def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
+    """f_c from the labels of all nodes."""
+    return custom_energy(a, c, labels_of_members(a, c, labels))
 
 
 @kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
-    """f_c from its members' labels, of all or some of them; of all, where it has a summary."""
-    if a.custom[c, SUMMARY] >= 0:
-        return summary_energy(a, c, members)
-    if a.clique_kind[c] == CONNECTED:
-        return connected_energy(a, c, members)
-    if a.clique_kind[c] < CUSTOM:
-        return lowest_of_members(a, c, members)
-    if a.custom[c, COUNTS] < 0:
-        return call_clique(a, c, members)
+    """f_c from the labels of all its members."""
+    return part_energy(a, c, members, np.empty_like(members))
+
+
+@kernel
+def energy_of_counts(a: Arrays, c: int, members: IntArray) -> float:
+    """f_c of a function of counts from the labels of some members."""
     counts = np.zeros(a.unary.shape[1], np.int64)
     for label in members:
         counts[label] += 1
@@ -98,11 +102,8 @@ def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
 
     From the labels alone.
     """
-    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
-    members = np.empty(stop - start, np.int64)
-    for m in range(start, stop):
-        members[m - start] = labels[a.clique_nodes[m]]
-    return part_energy(a, c, members, np.empty(stop - start, np.int64))
+    members = labels_of_members(a, c, labels)
+    return part_energy(a, c, members, np.empty_like(members))
 
 
 @inner
@@ -123,7 +124,7 @@ def part_energy(a: Arrays, c: int, members: IntArray, scratch: IntArray) -> floa
     if a.clique_kind[c] < CUSTOM:
         return lowest_of_members(a, c, members)
     if a.custom[c, COUNTS] >= 0:
-        return custom_energy(a, c, scratch[:count])
+        return energy_of_counts(a, c, scratch[:count])
     if complete or form == SUBSET:
         return call_clique(a, c, scratch[:count])
     first, size = a.data_start[c], a.data_size[c]
@@ -175,12 +176,9 @@ def add_custom_costs(
     a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
 ) -> None:
     """Add f_c of a clique that keeps a value for every label of node i, the others fixed."""
-    start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
-    members = np.empty(stop - start, np.int64)
-    for m in range(start, stop):
-        members[m - start] = labels[a.clique_nodes[m]]
+    members = labels_of_members(a, c, labels)
     for label in range(a.cardinalities[i]):
-        members[entry - start] = label
+        members[entry - a.clique_ptr[c]] = label
         out[label] += custom_energy(a, c, members)
 
 

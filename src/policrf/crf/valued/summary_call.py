@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.valued.custom_call import first_reason, keep_failure, lock
+from policrf.crf.valued.custom_call import first_reason, keep_failure, lock, pinned
 from policrf.errors import CustomPotentialFailed, InvalidPotential
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
@@ -83,10 +83,7 @@ def _python(update: Any, name: str) -> tuple[int, Any]:
             _keep(name, m, label, sign, error)
             return float("nan")
 
-    callback = _C_TYPE(call)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
-    assert address is not None
-    return address, callback
+    return pinned(_C_TYPE(call))
 
 
 @intrinsic

@@ -25,6 +25,7 @@ from policrf.solvers.refine.refine_neighbourhoods import (
     SCOPE,
     SWEPT,
     Workspace,
+    append_new,
     begin_list,
     collect_ball,
     collect_members,
@@ -93,16 +94,10 @@ def collect_around(a: Arrays, w: Workspace) -> None:
     mark, n = begin_list(w), 0
     for at in range(w.cursor[LENGTH]):
         i = w.nodes[at]
-        if w.node_mark[i] != mark:
-            w.node_mark[i] = mark
-            w.scope[n] = i
-            n += 1
+        n = append_new(w.node_mark, mark, w.scope, n, i)
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
             j = a.adj_node[k]
-            if w.node_mark[j] != mark:
-                w.node_mark[j] = mark
-                w.scope[n] = j
-                n += 1
+            n = append_new(w.node_mark, mark, w.scope, n, j)
     room = n + AROUND
     for at in range(w.cursor[LENGTH]):
         i = w.nodes[at]
@@ -113,10 +108,7 @@ def collect_around(a: Arrays, w: Workspace) -> None:
             w.clique_mark[c] = mark
             for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
                 j = a.clique_nodes[m]
-                if w.node_mark[j] != mark:
-                    w.node_mark[j] = mark
-                    w.scope[n] = j
-                    n += 1
+                n = append_new(w.node_mark, mark, w.scope, n, j)
     w.cursor[SCOPE] = n
 
 

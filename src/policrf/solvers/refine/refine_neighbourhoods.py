@@ -99,6 +99,16 @@ def begin_list(w: Workspace) -> int:
 
 
 @inner
+def append_new(marks: IntArray, mark: int, nodes: IntArray, n: int, j: int) -> int:
+    """Node j after the first n of `nodes`, unless it carries the mark; how many there are then."""
+    if marks[j] == mark:
+        return n
+    marks[j] = mark
+    nodes[n] = j
+    return n + 1
+
+
+@inner
 def collect_ball(a: Arrays, w: Workspace, i: int, size: int, generator: Generator) -> None:
     """Node i and up to size − 1 nodes that are connected to it, grown at random, into `nodes`."""
     mark, n = begin_list(w), 1
@@ -108,10 +118,7 @@ def collect_ball(a: Arrays, w: Workspace, i: int, size: int, generator: Generato
         if n >= size or n == len(w.nodes):
             break
         j = draw_neighbour(a, w.nodes[below(generator, n)], generator)
-        if w.node_mark[j] != mark:
-            w.node_mark[j] = mark
-            w.nodes[n] = j
-            n += 1
+        n = append_new(w.node_mark, mark, w.nodes, n, j)
     w.cursor[LENGTH] = n
 
 
@@ -126,10 +133,7 @@ def collect_part(a: Arrays, w: Workspace, i: int, c: int, size: int, generator: 
         if n >= size:
             break
         j = a.clique_nodes[a.clique_ptr[c] + below(generator, members)]
-        if w.node_mark[j] != mark:
-            w.node_mark[j] = mark
-            w.nodes[n] = j
-            n += 1
+        n = append_new(w.node_mark, mark, w.nodes, n, j)
     w.cursor[LENGTH] = n
 
 

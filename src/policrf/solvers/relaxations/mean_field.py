@@ -15,11 +15,7 @@ import numpy as np
 
 from policrf.crf.potentials import TABLE, RobustPotts
 from policrf.errors import InvalidOption
-from policrf.solvers.messages.explicit_tables import (
-    AS_TABLES,
-    TABLE_LIMIT,
-    explicit_tables,
-)
+from policrf.solvers.messages.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import real_labels, slices, table_sizes
 from policrf.solvers.messages.pair_terms import DENSE, LINEAR

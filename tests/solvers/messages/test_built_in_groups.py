@@ -12,9 +12,9 @@ from policrf.crf.potentials import COUNTED
 from policrf.crf.tabulate import tabulate_clique
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers.messages.clique_messages import clique_minimum, send_from_clique
-from policrf.solvers.messages.count_rows import count_rows
-from policrf.solvers.messages.explicit_tables import explicit_tables, has_no_reachable_cap
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.count_rows import count_rows
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables, has_no_reachable_cap
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_minimum
 from policrf.testing.strategies import crfs

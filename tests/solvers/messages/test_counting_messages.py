@@ -16,8 +16,8 @@ from policrf.solvers.messages.counting_messages import (
     counting_messages,
     counting_minimum,
 )
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.run import Run
 
 # Few values, so that ties are common; 1e6 stands for what is forbidden.

@@ -6,11 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import policrf as pc
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
-from policrf.solvers.messages.finite_costs import OCTAVES, TableUses, finite_tables, table_spans
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.finite_costs import (
+    OCTAVES,
+    TableUses,
+    finite_tables,
+    table_spans,
+)
+from policrf.solvers.messages.graph.pair_terms import DENSE, LINEAR
 from policrf.solvers.messages.pair_messages import pair_cost, send
-from policrf.solvers.messages.pair_terms import DENSE, LINEAR
 from policrf.solvers.run import Run
 from policrf.testing import reference_minimum
 

@@ -10,8 +10,8 @@ from tests.shared_data import DATA
 import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.solvers.messages.clique_ascent import ascend
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.messages.tree_reweighted import chain_shares, tree_shares

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.relaxations.dual_decomposition import Parts
 from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_minimum

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import policrf as pc
 from policrf.errors import InvalidOption
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.relaxations.expectations import count_labels, expected_costs, new_counts
 from policrf.solvers.relaxations.mean_field import boltzmann, typical_margin
 from policrf.solvers.relaxations.poisson_binomial import insert_event, leave_one_out

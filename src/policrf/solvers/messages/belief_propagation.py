@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
-from policrf.solvers.messages.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
-from policrf.solvers.messages.factor_graph import build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.option_checks import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs
-from policrf.solvers.messages.factor_graph import FactorGraph, all_terms
+from policrf.solvers.messages.graph.factor_graph import FactorGraph, all_terms
 from policrf.solvers.messages.message_passing import Messages, collect
 from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.messages.pair_messages import send

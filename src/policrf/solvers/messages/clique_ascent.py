@@ -14,7 +14,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs, send_from_clique
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.messages.message_passing import Messages
 from policrf.types import FloatArray, IntArray
 

@@ -17,7 +17,7 @@ from policrf.solvers.messages.counting_messages import (
     counting_minimum,
 )
 from policrf.solvers.messages.dominant_messages import dominant_minimum, send_from_dominant
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.types import FloatArray, IntArray
 

@@ -23,7 +23,7 @@ from policrf.compiled import inlined, kernel, leaf
 from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import clique_minimum, cost_of_count, member_costs
 from policrf.solvers.messages.dominant_messages import choice_totals, slope_of
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.messages.message_passing import Messages
 from policrf.solvers.messages.pair_messages import pair_cost
 from policrf.types import BoolArray, FloatArray, IntArray

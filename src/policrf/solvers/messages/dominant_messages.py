@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.types import FloatArray, IntArray
 
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.pair_terms import POTTS
 from policrf.solvers.messages.pair_messages import send
-from policrf.solvers.messages.pair_terms import POTTS
 from policrf.types import FloatArray
 
 FORWARD, BACKWARD, ALL = 1, -1, 0

@@ -10,9 +10,9 @@ from policrf.compiled import kernel
 from policrf.crf.potentials import COUNTED, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
 from policrf.solvers.messages.decoding import Decoding, decide_boxes, decode
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.pair_terms import DENSE
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, Messages, sweep
-from policrf.solvers.messages.pair_terms import DENSE
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 

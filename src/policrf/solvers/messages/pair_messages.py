@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.compiled import leaf
-from policrf.solvers.messages.factor_graph import FactorGraph
-from policrf.solvers.messages.pair_terms import BOX, DENSE, LINEAR, MEMBER, POTTS
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.pair_terms import BOX, DENSE, LINEAR, MEMBER, POTTS
 from policrf.types import FloatArray
 
 

@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from policrf.solvers.messages.clique_ascent import ascend
-from policrf.solvers.messages.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
-from policrf.solvers.messages.factor_graph import FactorGraph, all_terms, build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.graph.factor_graph import FactorGraph, all_terms, build_factor_graph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, FORWARD
 from policrf.solvers.messages.message_state import MessageState, bound_meets_energy
 from policrf.solvers.messages.spanning_forests import appearance_probabilities

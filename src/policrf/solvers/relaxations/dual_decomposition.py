@@ -12,8 +12,8 @@ import numpy as np
 
 from policrf.crf.energy import load_labels, new_state
 from policrf.crf.potentials import SUPPORT
-from policrf.solvers.messages.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
-from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.graph.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import (
     bound_meets_energy,
     clique_work,

@@ -14,9 +14,9 @@ import numpy as np
 from policrf.compiled import kernel, leaf
 from policrf.crf.potentials import TABLE
 from policrf.solvers.messages.clique_messages import advance, cost_of_count
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.pair_terms import POTTS
 from policrf.solvers.messages.pair_messages import pair_cost
-from policrf.solvers.messages.pair_terms import POTTS
 from policrf.solvers.relaxations.poisson_binomial import insert_event, leave_one_out
 from policrf.types import FloatArray, IntArray
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from policrf.crf.potentials import TABLE, RobustPotts
 from policrf.errors import InvalidOption
-from policrf.solvers.messages.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
-from policrf.solvers.messages.factor_graph import FactorGraph, build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
+from policrf.solvers.messages.graph.factor_graph import FactorGraph, build_factor_graph
+from policrf.solvers.messages.graph.pair_terms import DENSE, LINEAR
 from policrf.solvers.messages.message_state import real_labels, slices, table_sizes
-from policrf.solvers.messages.pair_terms import DENSE, LINEAR
 from policrf.solvers.option_checks import (
     require_share_above_zero,
     require_share_below_one,

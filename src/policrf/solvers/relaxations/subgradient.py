@@ -10,7 +10,7 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.solvers.messages.clique_messages import clique_minimum
-from policrf.solvers.messages.factor_graph import FactorGraph
+from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.relaxations.tree_slaves import Forests
 from policrf.types import FloatArray, IntArray
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import kernel, leaf
-from policrf.solvers.messages.factor_graph import FactorGraph, all_terms
+from policrf.solvers.messages.graph.factor_graph import FactorGraph, all_terms
 from policrf.solvers.messages.pair_messages import pair_cost, send
 from policrf.solvers.messages.spanning_forests import forest_cover
 from policrf.types import BoolArray, FloatArray, IntArray

@@ -23,17 +23,17 @@ import numpy as np
 from policrf.crf.arrays import Arrays
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, ORDERED, SUPPORT, TABLE
-from policrf.solvers.messages.count_rows import CountRows, count_rows
-from policrf.solvers.messages.explicit_tables import ExplicitTables
-from policrf.solvers.messages.finite_costs import (
+from policrf.solvers.messages.graph.count_rows import CountRows, count_rows
+from policrf.solvers.messages.graph.explicit_tables import ExplicitTables
+from policrf.solvers.messages.graph.finite_costs import (
     TableUses,
     finite_rows,
     finite_tables,
     forbidden_cost,
     table_spans,
 )
-from policrf.solvers.messages.node_order import order_nodes
-from policrf.solvers.messages.pair_terms import (
+from policrf.solvers.messages.graph.node_order import order_nodes
+from policrf.solvers.messages.graph.pair_terms import (
     Pairs,
     arcs,
     box_pairs,

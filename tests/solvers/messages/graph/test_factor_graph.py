@@ -9,10 +9,10 @@ import policrf as pc
 from policrf.crf.potentials import COUNTED, DOMINANT
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.messages.counting_messages import count_cost
-from policrf.solvers.messages.explicit_tables import explicit_tables
-from policrf.solvers.messages.factor_graph import all_terms, build_factor_graph
+from policrf.solvers.messages.graph.explicit_tables import explicit_tables
+from policrf.solvers.messages.graph.factor_graph import all_terms, build_factor_graph
+from policrf.solvers.messages.graph.node_order import chains, order_nodes
 from policrf.solvers.messages.message_state import real_labels, slices
-from policrf.solvers.messages.node_order import chains, order_nodes
 from policrf.solvers.messages.pair_messages import pair_cost, send
 from policrf.solvers.messages.spanning_forests import appearance_probabilities, forest, forest_cover
 from policrf.solvers.run import Run

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.solvers.messages.count_rows import CountRows
+from policrf.solvers.messages.graph.count_rows import CountRows
 from policrf.types import FloatArray, IntArray
 
 OCTAVES = 8  # factors of a shared table with forbidden entries differ by at most 2^8

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from policrf.compiled import kernel, leaf
+from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, label_costs
+from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import champion
@@ -28,16 +26,3 @@ def advance(
             labels[t] = w.best[order[t]]
             scores[t] = w.scores.values[order[t]]
         step(n, g, a, s, z, w, order[t], labels[t])
-
-
-@kernel
-def finish(a: Arrays, s: State) -> None:
-    """Label what is left with the labels that are cheapest then, in the order of the nodes."""
-    costs = np.empty(a.unary.shape[1])
-    for i in range(len(s.labels)):
-        if s.labels[i] < 0:
-            label_costs(a, s, i, costs)
-            best = 0
-            for label in range(1, a.cardinalities[i]):
-                best = label if costs[label] < costs[best] else best
-            assign(a, s, i, best)

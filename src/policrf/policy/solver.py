@@ -112,7 +112,7 @@ def label_greedily(
     """
     from policrf.crf.valued.custom_call import raise_if_failed
     from policrf.policy.engine import Engine
-    from policrf.policy.episode import finish
+    from policrf.solvers.first_answer import label_cheapest
 
     instance = instance_of(run)
     policy.check(instance)
@@ -140,7 +140,8 @@ def label_greedily(
         spent, done = spent + seconds, stop
         short = spent / done * (FINISH * (n_nodes - done) + steps) > run.remaining()
     if 0 < done < n_nodes and policy.spec.sees_costs and not run.expired():
-        finish(run.crf.arrays, engine.parts.state)
+        left = np.flatnonzero(engine.parts.state.labels < 0)
+        label_cheapest(run.crf.arrays, engine.parts.state, left, np.empty(run.crf.n_labels))
         raise_if_failed()
     labels = engine.labels
     labels[labels < 0] = start_labels[labels < 0]

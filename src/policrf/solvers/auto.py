@@ -1,7 +1,7 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    cliques that are asked half-way   the half-way rule where it is quick (`first_answer`), refine
+    cliques that are asked half-way   half-way rules that are quick (`first_answer`), then refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
     while `seconds` are left          exact, then annealing and refine in turns
@@ -20,7 +20,7 @@ import numpy as np
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.errors import TooLarge, UnsupportedPotential
-from policrf.solvers.first_answer import labels_quickly
+from policrf.solvers.first_answer import label_in_one_pass, labels_quickly
 from policrf.solvers.refine.refine import is_opaque, refine_on
 from policrf.solvers.refine.refine_rounds import Moves
 from policrf.solvers.run import Run
@@ -32,6 +32,7 @@ FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
 MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which a proof is tried
+TINY = 0.001  # seconds in which neither a policy nor refine is set up and done
 PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
 
 
@@ -58,9 +59,12 @@ def auto(run: Run) -> None:
 
 
 def _ask_halfway(run: Run) -> None:
-    """The untrained rule where it is quick, then refine; both in this run, which saves time."""
-    if labels_quickly(run.crf.arrays):
-        SOLVERS.get("untrained")(run)
+    """Quick answers first, then refine; all in this run: every other call would take its time."""
+    quick, tiny = labels_quickly(run.crf.arrays), run.remaining() < TINY
+    if quick and tiny:
+        label_in_one_pass(run)
+    elif quick or tiny:
+        SOLVERS.get("untrained" if quick else "icm")(run)
     if not _done(run):
         labels = run.start_labels() if run.best is None else run.best.copy()
         refine_on(run, labels, Moves())

@@ -91,7 +91,7 @@ def test_co_occurrence_robust_potts_order_and_pairs_by_hand():
     assert energy_of(costly, [0, 0, 0, 0, 0]) == 3.0
     assert energy_of(costly, [0, 0, 0, 0, 1]) == 4.0
     falls = np.tril(np.ones((3, 3)), -1)
-    assert energy_of(pc.LabelOrder([[3, 1, 2, 0]], falls), [0, 1, 0, 2]) == 3 + 1
+    assert energy_of(pc.LabelOrder([[3, 1, 2, 0]], falls), [0, 1, 0, 2]) == 3 + 2
     assert energy_of(pc.LabelOrder([[3, 1, 2, 0]], falls, cap=2.5), [0, 1, 0, 2]) == 2.5
     pairs = pc.Pairwise([[0, 1], [2, 1]], [[0, 1, 2], [3, 4, 5], [6, 7, 8]], [1.0, 10.0])
     assert energy_of(pairs, [0, 1, 2]) == 1 + 70

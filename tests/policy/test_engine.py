@@ -13,12 +13,12 @@ from policrf.testing import random_crf
 
 
 def snapshot(engine: Engine) -> list[bytes]:
-    """Every number that a step may change."""
+    """Every number that a step may change, but scratch space."""
     parts = engine.parts
     work = parts.work
     unlabeled = parts.state.labels < 0
     arrays = [
-        *parts.state,
+        *parts.state._replace(scratch=np.zeros(0)),
         parts.completion.labels,
         parts.completion.matches,
         work.rows,

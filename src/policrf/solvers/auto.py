@@ -61,13 +61,19 @@ def auto(run: Run) -> None:
 def _ask_halfway(run: Run) -> None:
     """Quick answers first, then refine; all in this run: every other call would take its time."""
     quick, tiny = labels_quickly(run.crf.arrays), run.remaining() < TINY
-    if quick and tiny:
-        label_in_one_pass(run)
-    elif quick or tiny:
-        SOLVERS.get("untrained" if quick else "icm")(run)
+    steps = run.info["steps"] = []
+    if quick or tiny:
+        first = "untrained" if quick else "icm"
+        if quick and tiny:
+            label_in_one_pass(run)
+        else:
+            SOLVERS.get(first)(run)
+        steps.append((first, run.energy, run.elapsed()))
     if not _done(run):
         labels = run.start_labels() if run.best is None else run.best.copy()
+        begun = run.elapsed()
         refine_on(run, labels, Moves())
+        steps.append(("refine", run.energy, run.elapsed() - begun))
 
 
 def _done(run: Run) -> bool:

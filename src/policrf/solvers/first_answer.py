@@ -16,6 +16,7 @@ from policrf.crf.energy import State, assign, label_costs, new_state, unassign
 from policrf.crf.potentials import COMPLETE
 from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
+from policrf.solvers.moves.highest_confidence_first import best_label
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
@@ -47,10 +48,7 @@ def label_cheapest(a: Arrays, s: State, nodes: IntArray, costs: FloatArray) -> N
     """Give the nodes, one after the other, the label that is cheapest then."""
     for i in nodes:
         label_costs(a, s, i, costs)
-        best = 0
-        for label in range(1, a.cardinalities[i]):
-            best = label if costs[label] < costs[best] else best
-        assign(a, s, i, best)
+        assign(a, s, i, best_label(a, i, costs))
 
 
 def labels_quickly(arrays: Arrays) -> bool:

@@ -14,7 +14,7 @@ from policrf.testing.reference import reference_energy, reference_minimum
 @pytest.mark.parametrize("seed", range(12))
 def test_it_reaches_the_minimum_of_small_crfs(seed):
     crf = random_crf(seed, n_nodes=6, forbidden=0.1 * (seed % 2), ragged=seed % 3 == 0)
-    solution = pc.solve(crf, "annealing", sweeps=200)
+    solution = pc.solve(crf, "annealing", sweeps=200, runs=8)
     least = reference_minimum(crf)
     assert solution.energy == pytest.approx(reference_energy(crf, solution.labels.tolist()))
     assert solution.energy == pytest.approx(least, abs=1e-9) if np.isfinite(least) else True

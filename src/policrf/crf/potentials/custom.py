@@ -22,13 +22,18 @@ class Summary:
 
     It starts with zeros and changes as members get and lose labels, so that a question costs what
     `update` costs, whatever the size of the clique.
+
+    Parameters
+    ----------
+    size
+        How many numbers there are, 1 or more.
+    update
+        `update(summary, member, label, sign, parameters)` changes the summary (float64 `[size]`) in
+        place: member number `member` of the clique gets the label (sign +1) or loses it (sign −1).
     """
 
     size: int
-    """How many numbers there are, 1 or more."""
     update: Callable[[FloatArray, int, int, int, FloatArray], None]
-    """`update(summary, member, label, sign, parameters)` changes the summary (float64 `[size]`) in
-    place: member number `member` of the clique gets the label (sign +1) or loses it (sign −1)."""
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:

@@ -20,10 +20,12 @@ from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order_heap, pop_first
+from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 4_000  # nodes that a kernel call prices, about
+SLICE = 4_000  # nodes that a kernel call prices, about, without a limit
+AT_FIRST = 64  # the same before the first look at the clock, with one
 
 
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
@@ -41,16 +43,21 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     state, heap = new_state(arrays), new_heap(n_nodes)
     order = np.empty(n_nodes, np.int64)
     seen = np.full_like(state.added, np.nan)
-    for start in range(0, n_nodes, SLICE):
-        if run.expired():
-            return
-        score_nodes(arrays, state, heap, start, min(start + SLICE, n_nodes))
-        raise_if_failed()
-    order_heap(heap)
-    done = 0
+    pace = None if run.seconds is None else Pace(run, AT_FIRST)
+    scored, done = 0, 0
     while done < n_nodes and not run.expired():
-        done = label_nodes(arrays, state, heap, order, done, seen)
+        limit = SLICE if pace is None else pace.begin()
+        if scored < n_nodes:
+            stop = min(scored + limit, n_nodes)
+            score_nodes(arrays, state, heap, scored, stop)
+            scored = stop
+            if scored == n_nodes:
+                order_heap(heap)
+        else:
+            done = label_nodes(arrays, state, heap, order, seen, done, limit)
         raise_if_failed()
+        if pace is not None:
+            pace.end()
     if done < n_nodes:
         run.info["labeled"] = done
         run.offer(np.where(state.labels >= 0, state.labels, run.start_labels()))
@@ -98,11 +105,13 @@ def score_nodes(a: Arrays, s: State, h: Heap, start: int, stop: int) -> None:
 
 
 @kernel
-def label_nodes(a: Arrays, s: State, h: Heap, order: IntArray, done: int, seen: FloatArray) -> int:
-    """Label nodes, `done` so far, until SLICE are priced or none is left; how many are labeled."""
+def label_nodes(
+    a: Arrays, s: State, h: Heap, order: IntArray, seen: FloatArray, done: int, limit: int
+) -> int:
+    """Label nodes, `done` so far, until `limit` are priced or none is left; how many are."""
     costs = np.empty(a.unary.shape[1])
     priced = 0
-    while done < len(order) and priced < SLICE:
+    while done < len(order) and priced < limit:
         i = pop_first(h)
         label_costs(a, s, i, costs)
         assign(a, s, i, best_label(a, i, costs))

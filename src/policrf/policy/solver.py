@@ -179,8 +179,9 @@ def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
     Where cliques are asked for values, by all moves of the solver `refine`, whole cliques and
     half-way repairs among them; elsewhere by those that pay for their time after a policy.
     """
-    from policrf.solvers.refine.refine import is_opaque, refine_on
+    from policrf.solvers.refine.refine import refine_on
     from policrf.solvers.refine.refine_rounds import Moves
+    from policrf.solvers.refine.refine_start import is_opaque
 
     opaque = is_opaque(run.crf.arrays)
     moves = Moves() if opaque else Moves(regions=False, growth=False)
@@ -194,7 +195,7 @@ def prove_labels(run: Run) -> Proven | None:
     That is with terms of which only values are known, and where no labeling is allowed.
     """
     from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate, only_labels
-    from policrf.solvers.refine.refine import is_opaque
+    from policrf.solvers.refine.refine_start import is_opaque
 
     if run.expired() or is_opaque(run.crf.arrays):
         return None

@@ -1,7 +1,8 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    cliques that are asked half-way   half-way rules that are quick (`first_answer`), then refine
+    cliques that are asked half-way   a quick half-way rule (`first_answer`), or cuts without them;
+                                      then refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
     while `seconds` are left          exact, then annealing and refine in turns
@@ -21,8 +22,9 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers.first_answer import label_in_one_pass, labels_quickly
-from policrf.solvers.refine.refine import is_opaque, refine_on
+from policrf.solvers.refine.refine import refine_on
 from policrf.solvers.refine.refine_rounds import Moves
+from policrf.solvers.refine.refine_start import is_opaque, known_part
 from policrf.solvers.run import Run
 from policrf.solvers.spec import SOLVERS
 from policrf.solvers.traits import declares
@@ -69,6 +71,11 @@ def _ask_halfway(run: Run) -> None:
         else:
             SOLVERS.get(first)(run)
         steps.append((first, run.energy, run.elapsed()))
+    if not quick and not _done(run):
+        begun, known = run.elapsed(), known_part(run)
+        if known is not None:
+            run.offer(known)
+            steps.append(("known part", run.energy, run.elapsed() - begun))
     if not _done(run):
         labels = run.start_labels() if run.best is None else run.best.copy()
         begun = run.elapsed()

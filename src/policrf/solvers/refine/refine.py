@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.arrays import PARTIAL, Arrays
-from policrf.crf.potentials import COMPLETE, CUSTOM
-from policrf.errors import UnsupportedPotential
 from policrf.solvers.refine.refine_anytime import search_on
 from policrf.solvers.refine.refine_rounds import Moves, improve
+from policrf.solvers.refine.refine_start import DEFAULT_START, find_start, is_opaque
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray, Solution
+from policrf.types import BoolArray, IntArray
 
 SHARE = 0.25  # of the time left: for the moves that converge, where they come second
-DEFAULT_START = "alpha_expansion"
-SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 ENOUGH = 50  # random moves a clique, or for every 30 nodes, before those
 
 
@@ -42,7 +38,7 @@ def refine(
     start
         The solver to start with, as in `solve`: "alpha_expansion:hop2=lagrangian". Where the
         default cannot take a potential, the better of icm and highest_confidence_first starts;
-        where cliques are custom, the cheapest labels.
+        where cliques are custom, it takes the energy without them.
     pairs
         Whether to relabel both ends of an edge at once.
     regions
@@ -59,12 +55,12 @@ def refine(
         Whether to unlabel random nodes of cliques and label them again, one after another.
     """
     labels = run.start_labels()
-    first = None if run.initial is not None or run.expired() else _start(run, start)
+    first = None if run.initial is not None or run.expired() else find_start(run, start)
     if first is not None:
-        run.info |= {"start": first.solver, "start_energy": first.energy}
-        run.bound(first.lower_bound)
         labels = first.labels.copy()
         run.offer(labels)
+        run.bound(first.bound)
+        run.info |= {"start": first.solver, "start_energy": run.energy}
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
     refine_on(run, labels, moves, cliques=cliques, halfway=halfway)
 
@@ -93,34 +89,3 @@ def refine_on(
     if random_moves and run.remaining() < np.inf:
         search_on(run, labels, cliques=cliques, halfway=halfway)
         run.offer(labels)
-
-
-def is_opaque(a: Arrays) -> bool:
-    """Whether there are cliques that are asked half-way, or of which only values are known."""
-    return bool(((a.custom[:, PARTIAL] != COMPLETE) | (a.clique_kind >= CUSTOM)).any())
-
-
-def _start(run: Run, start: str) -> Solution | None:
-    """The solution to start from; None where the search begins with its own first answer."""
-    from policrf.solvers import solve
-
-    default = start == DEFAULT_START
-    if default and (run.crf.arrays.clique_kind == CUSTOM).any():
-        return None
-    problem = run.instance if run.instance is not None else run.crf
-    try:
-        return solve(problem, start, seconds=_rest(run), seed=run.seed)
-    except UnsupportedPotential:
-        if not default:
-            raise
-    if is_opaque(run.crf.arrays):
-        return None
-    first = solve(problem, "icm", seconds=_rest(run), seed=run.seed)
-    if run.remaining() < SLOWER * first.seconds:
-        return first
-    second = solve(problem, "highest_confidence_first", seconds=_rest(run), seed=run.seed)
-    return min(first, second, key=lambda solution: solution.energy)
-
-
-def _rest(run: Run) -> float | None:
-    return None if run.seconds is None else run.remaining()

@@ -10,7 +10,7 @@ demo: $(STAMP)
 	$(BIN)/policrf demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest

@@ -17,8 +17,9 @@ from policrf.types import IntArray
 
 DEFAULT_START = "alpha_expansion"
 SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
-NODE_TIME = 4e-5  # seconds a node: with less time left, the known part is not worth its own
-KNOWN_SHARE = 0.3  # of the time left, for the known part
+# With fewer seconds left, in all or a node, the known part is not worth its time.
+LEAST_TIME, NODE_TIME = 0.01, 4e-5
+KNOWN_SHARE = 0.2  # of the time left, for the known part
 
 
 def is_opaque(a: Arrays) -> bool:
@@ -73,7 +74,7 @@ def known_part(run: Run) -> IntArray | None:
         for group in run.crf.potentials
         if not isinstance(group, CliquePotential) or group.kind < CUSTOM
     ]
-    if not known or run.remaining() < NODE_TIME * run.crf.n_nodes:
+    if not known or run.remaining() < max(LEAST_TIME, NODE_TIME * run.crf.n_nodes):
         return None
     seconds = None if run.seconds is None else KNOWN_SHARE * run.remaining()
     try:

@@ -51,11 +51,11 @@ def make_problem(grid: PotentialGrid, family: str, size: int, seed: int) -> Prob
 
 
 def small_problem(family: str, n_labels: int) -> Problem:
-    """A CRF of 16 nodes with the family's functions, to load kernels with; needs no data."""
+    """A CRF of 64 nodes with the family's functions, to load kernels with; needs no data."""
     if family in FAMILIES:
-        return Problem(make_family(family, 16, n_labels))
-    plain = make_family("parity", 16, n_labels)
-    rows, columns = np.divmod(np.arange(16), 4)
+        return Problem(make_family(family, 64, n_labels))
+    plain = make_family("parity", 64, n_labels)
+    rows, columns = np.divmod(np.arange(64), 8)
     positions = np.stack([columns, rows], 1).astype(float)
     pairs = plain.potentials[0]
     return Problem(add_region_terms(CRF(plain.unary, pairs), plain.arrays.edges, positions))

@@ -92,7 +92,8 @@ def warm_up(grid: PotentialGrid, missing: Iterable[Result]) -> None:
             problem = small_problem(family, grid.labels)
             measure(problem, row, None)
             if row == "auto":
-                measure(problem, row, 1000.0)  # with a limit it goes on to other solvers
+                for budget in (1000.0, 1.0):  # with a limit it goes on to other solvers
+                    measure(problem, row, budget)
 
 
 class Plan(NamedTuple):

@@ -48,6 +48,12 @@ def partial_forms() -> str:
     return path.read_text(encoding="utf-8")
 
 
+def potential_bars() -> str:
+    """The first table that `policrf bench potentials` has written: what it was to show."""
+    path = ROOT / "benchmarks" / "results" / "potentials" / "potentials.md"
+    return path.read_text(encoding="utf-8").split("\n### ")[0] + "\n"
+
+
 def halfway_gain() -> str:
     """The tables that benchmarks/halfway_gain.py has written."""
     path = ROOT / "benchmarks" / "results" / "halfway-gain.md"
@@ -57,7 +63,11 @@ def halfway_gain() -> str:
 PARTS = {
     "README.md": {"solvers": solvers},
     "ARCHITECTURE.md": {"rooms": rooms},
-    "docs/potentials.md": {"potentials": potentials, "partial-forms": partial_forms},
+    "docs/potentials.md": {
+        "potentials": potentials,
+        "partial-forms": partial_forms,
+        "bars": potential_bars,
+    },
     "docs/halfway_gain.md": {"halfway-gain": halfway_gain},
 }
 

@@ -42,11 +42,11 @@ def test_the_second_step_starts_where_the_first_ends():
 @pytest.mark.parametrize("family", ["two_labels", "order", "connectivity", "superpixels"])
 def test_asked_when_complete_the_energy_is_the_same(family):
     problem = small_problem(family, 4)
-    labels = np.random.default_rng(0).integers(0, 4, 16)
+    labels = np.random.default_rng(0).integers(0, 4, 64)
     assert problem.complete.energy(labels) == pytest.approx(problem.crf.energy(labels))
     forms = [group.partial_form for group in problem.complete.groups(Custom)]
     assert set(forms) == {"complete"}
-    partial = np.where(np.arange(16) < 15, labels, -1)
+    partial = np.where(np.arange(64) < 63, labels, -1)
     assert Row.parse("complete: highest_confidence_first").complete
     halfway = problem.crf.labeling(partial).energy
     assert problem.complete.labeling(partial).energy <= halfway

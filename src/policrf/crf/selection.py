@@ -18,7 +18,7 @@ def parse_potentials(names: str) -> tuple[type[Potential], ...]:
     """The groups that a "+"-separated list names; unaries are always there.
 
     >>> [kind.__name__ for kind in parse_potentials("u+p+hop1")]
-    ['Potts', 'BoxAgreement']
+    ['Potts', 'Pairwise', 'BoxAgreement']
     """
     parts = [part.strip().lower() for part in names.split("+")]
     for part in parts:

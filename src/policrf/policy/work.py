@@ -67,7 +67,7 @@ def new_work(net: Net, crf: CRF, *, journal_rows: int = 0) -> Work:
     leaves = 4 * journal_rows
     steps = n_nodes if journal_rows else 0
     return Work(
-        rows=np.empty((2 * layers - 1) * n_nodes * width, np.float32),
+        rows=np.zeros((2 * layers - 1) * n_nodes * width, np.float32),
         scratch=np.zeros(width + columns + hidden + columns, np.float32),
         costs=np.zeros((3, n_labels)),
         margins=np.zeros((n_nodes if net.sizes[SEES_COSTS] else 0, n_labels)),

@@ -91,7 +91,7 @@ def clique_term(group: Potential, c: int, members: list[int], n_labels: int) -> 
             costs = np.broadcast_to(group.costs, (len(group), n_labels))[c]
             return sum(float(costs[label]) for label in set(given))
         case CountFunction():
-            return _count_term(group, c, counts)
+            return _count_term(group, c, counts, members.count(-1))
         case CoOccurrence():
             pairs = itertools.combinations(sorted(set(given)), 2)
             return sum(float(group.prices[pair]) for pair in pairs)
@@ -107,7 +107,8 @@ def clique_term(group: Potential, c: int, members: list[int], n_labels: int) -> 
     raise TypeError(f"no plain form of {group.name}")
 
 
-def _count_term(group: CountFunction, c: int, counts: list[int]) -> float:
+def _count_term(group: CountFunction, c: int, counts: list[int], unlabeled: int) -> float:
+    """A forbidden count stands for the best one that the unlabeled members can still make."""
     rows = group.values[group.which[c]]
     total = 0.0
     for label, count in enumerate(counts):
@@ -116,7 +117,11 @@ def _count_term(group: CountFunction, c: int, counts: list[int]) -> float:
             if label not in group.labels:
                 continue
             row = group.labels.tolist().index(label)
-        total += float(rows[row if len(rows) > 1 else 0, min(count, rows.shape[1] - 1)])
+        values = rows[row if len(rows) > 1 else 0].tolist()
+        reachable = [
+            values[min(n, len(values) - 1)] for n in range(count, count + unlabeled + 1)
+        ]
+        total += reachable[0] if math.isfinite(reachable[0]) else min(reachable)
     return total
 
 

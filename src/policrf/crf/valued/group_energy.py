@@ -5,7 +5,9 @@ TOGETHER   Σ over pairs of labels a < b with n_a, n_b > 0 of their price
 DOMINANT   min(γ, min_l γ_l + (γ − γ_l) (n − n_l) / Q)  robust P^n Potts
 ORDERED    min(cap, Σ over members i before j of prices[y_i, y_j])
 
-n_l is the number of members with label l, n of all that are labeled.
+n_l is the number of members with label l, n of all that are labeled. A count that is forbidden but
+can still grow says what the best count within reach costs: g_l = +inf away from 5 members means
+"exactly 5", and forbids a part of the labels only once it has 6, or too few are left.
 """
 
 from __future__ import annotations
@@ -19,10 +21,18 @@ from policrf.types import FloatArray, IntArray
 
 
 @inner
-def count_value(a: Arrays, c: int, label: int, count: int) -> float:
-    """g_l(count) of a COUNTED clique; its last entry holds for all larger counts."""
+def count_value(a: Arrays, c: int, label: int, count: int, open_members: int) -> float:
+    """g_l(count) of a COUNTED clique with so many unlabeled members; +inf: no reachable count is.
+
+    Its last entry holds for all larger counts.
+    """
     width = a.clique_count[c]
-    return float(a.data[a.data_start[c] + label * width + min(count, width - 1)])
+    first, last = a.data_start[c] + label * width, width - 1
+    value = a.data[first + min(count, last)]
+    if open_members > 0 and np.isinf(value):
+        for reached in range(count + 1, min(count + open_members, last) + 1):
+            value = min(value, a.data[first + reached])
+    return float(value)
 
 
 @inner
@@ -31,8 +41,9 @@ def counts_energy(a: Arrays, c: int, counts: IntArray) -> float:
     n_labels, first = len(counts), a.data_start[c]
     total = 0.0
     if a.clique_kind[c] == COUNTED:
+        open_members = a.clique_ptr[c + 1] - a.clique_ptr[c] - counts.sum()
         for label in range(n_labels):
-            total += count_value(a, c, label, counts[label])
+            total += count_value(a, c, label, counts[label], open_members)
         return total
     if a.clique_kind[c] == TOGETHER:
         for label in range(n_labels):
@@ -55,15 +66,16 @@ def counts_energy(a: Arrays, c: int, counts: IntArray) -> float:
 def counted_changes(a: Arrays, c: int, counts: IntArray, base: float, out: FloatArray) -> None:
     """f_c of a COUNTED clique with one member more of each label, less `base`, into `out` [L]."""
     total, forbidden = 0.0, 0
+    left = a.clique_ptr[c + 1] - a.clique_ptr[c] - counts.sum() - 1
     for label in range(len(counts)):
-        value = count_value(a, c, label, counts[label])
+        value = count_value(a, c, label, counts[label], left)
         if np.isinf(value):
             forbidden += 1
         else:
             total += value
     for label in range(len(counts)):
-        before = count_value(a, c, label, counts[label])
-        after = count_value(a, c, label, counts[label] + 1)
+        before = count_value(a, c, label, counts[label], left)
+        after = count_value(a, c, label, counts[label] + 1, left)
         if np.isinf(after) or forbidden > int(np.isinf(before)):
             out[label] = np.inf
         else:
@@ -74,11 +86,13 @@ def counted_changes(a: Arrays, c: int, counts: IntArray, base: float, out: Float
 
 @inner
 def counted_change(a: Arrays, c: int, counts: IntArray, own: int, label: int) -> float:
-    """The change of a COUNTED clique with a finite value when a member changes its label."""
+    """The change of a fully labeled COUNTED clique with a finite value by a member's new label."""
     if own == label:
         return 0.0
-    after = count_value(a, c, own, counts[own] - 1) + count_value(a, c, label, counts[label] + 1)
-    return after - count_value(a, c, own, counts[own]) - count_value(a, c, label, counts[label])
+    after = count_value(a, c, own, counts[own] - 1, 0)
+    after += count_value(a, c, label, counts[label] + 1, 0)
+    before = count_value(a, c, own, counts[own], 0) + count_value(a, c, label, counts[label], 0)
+    return after - before
 
 
 @inner

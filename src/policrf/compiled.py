@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from policrf.linking import LinkedCompiler
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _ANNOUNCEMENT = (
@@ -40,16 +42,26 @@ class _Announce(event.Listener):
 event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
 
 
-def _compile(function: Function, *, cache: bool = True, **flags: bool) -> Function:
+def _compile(function: Function, **options: Any) -> Function:
     # `_nrt` (whether arrays are reference counted) is an option that numba's own types leave out.
     jit: Any = numba.njit
-    compiled: Function = jit(cache=cache, nogil=True, error_model="numpy", **flags)(function)
+    compiled: Function = jit(nogil=True, error_model="numpy", **options)(function)
     return compiled
+
+
+def _compile_inside(function: Function, **options: Any) -> Function:
+    return _compile(
+        function,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=LinkedCompiler,
+        **options,
+    )
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba: cached on disk, releasing the GIL, IEEE division."""
-    return _compile(function, _nrt=True)
+    return _compile(function, cache=True, _nrt=True)
 
 
 def leaf(function: Function) -> Function:
@@ -59,24 +71,27 @@ def leaf(function: Function) -> Function:
     is 0.1 µs a call, far more than most of these functions take. A leaf is compiled without
     counting.
     """
-    return _compile(function, _nrt=False)
+    return _compile(function, cache=True, _nrt=False)
 
 
 def inner(function: Function) -> Function:
-    """Like `leaf`, for a function that only other kernels call, never Python.
+    """Like `leaf`, for a function that only other kernels call, never Python (that would crash).
 
     The door to Python, which unpacks every array, takes five times as long to compile as most of
-    these functions. They are stored with the kernels that call them and need no file of their own.
+    these functions. They are compiled and stored with the kernels that call them (`linking`).
     """
-    return _compile(
-        function, cache=False, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )
+    return _compile_inside(function, _nrt=False)
+
+
+def inner_kernel(function: Function) -> Function:
+    """Like `inner`, for a function that allocates arrays."""
+    return _compile_inside(function, _nrt=True)
 
 
 def inlined(function: Function) -> Function:
-    """Like `leaf`, and always inlined: for a short function with many arrays in an inner loop.
+    """Like `inner`, and always inlined: for a short function with many arrays in an inner loop.
 
     A call passes every array of its tuples by value, seven words each; that is also paid without
     reference counting. Each call site compiles its own copy.
     """
-    return _compile(function, _nrt=False, forceinline=True)
+    return _compile_inside(function, _nrt=False, forceinline=True)

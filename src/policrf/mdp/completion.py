@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
@@ -115,7 +115,7 @@ def set_completed(a: Arrays, z: Completion, i: int, label: int) -> None:
         z.matches[c] += int(a.clique_label[c] == label) - int(a.clique_label[c] == old)
 
 
-@leaf
+@inner
 def relaxed_support(
     a: Arrays, c: int, penalty: float, labeled: int, matched: int, completed: int
 ) -> float:
@@ -135,7 +135,7 @@ def capped(value: float) -> float:
     return FORBIDDEN if np.isinf(value) else value
 
 
-@leaf
+@inner
 def completed_clique(a: Arrays, s: State, z: Completion, c: int) -> float:
     """f̃_c of the current state."""
     if a.clique_kind[c] == AGREE:
@@ -159,7 +159,7 @@ def completed_energy(a: Arrays, s: State, z: Completion) -> float:
     return total
 
 
-@leaf
+@inner
 def completed_change(a: Arrays, s: State, z: Completion, i: int, label: int) -> float:
     """Φ after labeling the unlabeled node i, minus Φ before; the state does not change."""
     old = z.labels[i]

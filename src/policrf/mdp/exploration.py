@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State
 from policrf.crf.model import CRF
@@ -97,7 +97,7 @@ def start_exploring(g: Graph, e: Explorer, labels: IntArray, generator: Generato
     rebuild(e.certainty)
 
 
-@leaf
+@inner
 def adjacency_score(g: Graph, e: Explorer, i: int) -> float:
     """M1(i), with ties broken; 0 for a node without neighbours."""
     return float(e.labeled_neighbours[i] / max(1, g.ptr[i + 1] - g.ptr[i]) + e.jitter[i])
@@ -144,7 +144,7 @@ def draw_set(generator: Generator, epsilon: float) -> int:
     return M1 + below(generator, 4)
 
 
-@leaf
+@inner
 def random_label(a: Arrays, i: int, generator: Generator) -> int:
     """One of the labels that node i may be given, all equally likely."""
     allowed = 0
@@ -159,7 +159,7 @@ def random_label(a: Arrays, i: int, generator: Generator) -> int:
     return 0
 
 
-@leaf
+@inner
 def has_labeled_mate(a: Arrays, s: State, i: int) -> bool:
     """Whether a clique of the unlabeled node i has a labeled member."""
     labeled = 0
@@ -168,7 +168,7 @@ def has_labeled_mate(a: Arrays, s: State, i: int) -> bool:
     return labeled > 0
 
 
-@leaf
+@inner
 def majority_label(a: Arrays, s: State, e: Explorer, i: int) -> int:
     """argmax_k #{labeled j that share a clique with i : y_j = k}, each j once; lowest on a tie."""
     e.stamp[-1] += 1
@@ -189,7 +189,7 @@ def majority_label(a: Arrays, s: State, e: Explorer, i: int) -> int:
     return best
 
 
-@leaf
+@inner
 def random_mate(a: Arrays, s: State, e: Explorer, generator: Generator) -> int:
     """A random unlabeled node that shares a clique with a labeled one; −1 if there is none."""
     count = e.left[0]

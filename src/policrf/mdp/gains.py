@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.potentials import COMPLETE, CUSTOM
 from policrf.types import FloatArray, IntArray
@@ -87,7 +87,7 @@ def open_eighths(size: int, labeled: int) -> int:
     return EIGHTHS * (size - labeled) // size
 
 
-@leaf
+@inner
 def weigh(a: Arrays, g: Gains, c: int, labeled: int) -> None:
     """The gains of clique c from its sums."""
     size = a.clique_ptr[c + 1] - a.clique_ptr[c]
@@ -96,7 +96,7 @@ def weigh(a: Arrays, g: Gains, c: int, labeled: int) -> None:
         g.values[c, label] = weight * g.sums[c, label]
 
 
-@leaf
+@inner
 def sum_members(a: Arrays, g: Gains, c: int) -> None:
     """Σ_j max(0, r_j − f_j(l)) of clique c for every label: O(clique · L)."""
     g.sums[c] = 0.0
@@ -115,7 +115,7 @@ def sum_members(a: Arrays, g: Gains, c: int) -> None:
             g.sums[c, label] += max(0.0, reference - a.unary[j, label])
 
 
-@leaf
+@inner
 def finite_mean(a: Arrays, j: int) -> float:
     """The mean of the finite unaries of node j."""
     total, count = 0.0, 0

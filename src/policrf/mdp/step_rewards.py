@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inlined, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, label_costs
 from policrf.mdp.completion import Completion, completed_change, set_completed
@@ -64,7 +64,7 @@ def new_report(rewards: Sequence[str], ties: bool, n_labels: int) -> Report:
     )
 
 
-@leaf
+@inner
 def find_changes(
     a: Arrays, s: State, z: Completion, i: int, wanted: int, changes: int, out: FloatArray
 ) -> None:

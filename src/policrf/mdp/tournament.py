@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.types import FloatArray, IntArray
 
 
@@ -32,7 +32,7 @@ def new_tournament(n_leaves: int) -> Tournament:
     return tree
 
 
-@leaf
+@inner
 def winner_of_leaves(values: FloatArray, i: int) -> int:
     """The winner of the lowest match that leaf i plays in; −1 if there is no such leaf."""
     first = i - i % 2

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inlined, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import PARTIAL as ASKED
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, add_table_costs
@@ -90,7 +90,7 @@ def clique_gain(
     )
 
 
-@inlined
+@leaf
 def level(count: int, full: int) -> int:
     """How many eighths of `full` are reached, 0 … 8."""
     if count >= full:
@@ -98,7 +98,7 @@ def level(count: int, full: int) -> int:
     return LEVELS * max(count, 0) // full
 
 
-@leaf
+@inner
 def costs_change(
     a: Arrays, mode: int, s: State, z: Completion, c: int, label: int, old: int
 ) -> bool:
@@ -127,7 +127,7 @@ def costs_change(
     return changed
 
 
-@leaf
+@inner
 def inputs_change(a: Arrays, s: State, c: int, label: int) -> bool:
     """Whether labeling a node, which the state already holds, changes what clique c shows."""
     kind = a.clique_kind[c]
@@ -215,7 +215,7 @@ def clique_inputs(a: Arrays, s: State, c: int) -> tuple[int, float, float]:
     return -1, 0.0, 0.0
 
 
-@leaf
+@inner
 def label_inputs(
     a: Arrays, s: State, z: Completion, i: int, margin: FloatArray, out: Float32Array
 ) -> None:

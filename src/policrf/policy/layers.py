@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.mdp.graph import Graph
 from policrf.policy.lanes import add, load, multiply_add, relu, spread, store
 from policrf.policy.net import BIAS, FEATURES, LAYERS, MIX, OWN, WIDTH, Net
@@ -104,7 +104,7 @@ def embed(
         store(out, q, relu(a0))
 
 
-@leaf
+@inner
 def own_labels(n: Net) -> int:
     """L, from the size of the tensor [K, L, P]."""
     return int((n.sizes[FEATURES] - n.sizes[OWN]) // (n.sizes[LAYERS] * n.sizes[WIDTH]))
@@ -138,7 +138,7 @@ def fill_base(n: Net, features: Float32Array, rows: Float32Array) -> None:
                 store(rows, to + q, add(load(rows, to + q), load(n.numbers, bias + q)))
 
 
-@leaf
+@inner
 def copy_row(source: Float32Array, at: int, target: Float32Array, to: int, width: int) -> None:
     """target[to : to + width] = source[at : at + width], whole lanes."""
     for q in range(0, width, 16):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from policrf.compiled import inlined, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State
 from policrf.mdp.completion import Completion
@@ -35,7 +35,7 @@ from policrf.policy.work import Work
 from policrf.types import Float32Array, FloatArray, IntArray
 
 
-@leaf
+@inner
 def correct(
     n: Net, scratch: Float32Array, labels: IntArray, inputs: Float32Array, count: int
 ) -> None:

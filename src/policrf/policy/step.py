@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inlined, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, assign, unassign
 from policrf.mdp.completion import Completion, set_completed
@@ -49,7 +49,7 @@ from policrf.policy.work import (
 from policrf.types import Float32Array, IntArray
 
 
-@leaf
+@inner
 def reach_network(g: Graph, r: Reach, i: int) -> int:
     """The nodes within K − 1 edges of i into `r.touched`, nearest first; returns how many."""
     clock = len(r.stamp) - 1

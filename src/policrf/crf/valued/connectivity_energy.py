@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import Arrays
 from policrf.types import IntArray
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from policrf.crf.energy import State
 
 
-@kernel
+@inner_kernel
 def connected_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c of a CONNECTED clique from its members' labels, −1 (ground of every label) for none.
 
@@ -58,7 +58,7 @@ def connected_energy(a: Arrays, c: int, members: IntArray) -> float:
     return float(a.clique_weight[c] * extra)
 
 
-@kernel
+@inner_kernel
 def connected_change(a: Arrays, s: State, i: int, c: int, entry: int, label: int) -> float:
     """The change of f_c when node i at `entry` gets the label; all members are labeled.
 
@@ -87,7 +87,7 @@ def is_elsewhere(a: Arrays, s: State, c: int, entry: int, label: int) -> bool:
     return False
 
 
-@kernel
+@inner_kernel
 def groups_around(a: Arrays, s: State, c: int, entry: int, label: int) -> int:
     """How many parts of the label touch the member at `entry`, were it not there."""
     first = a.clique_ptr[c]

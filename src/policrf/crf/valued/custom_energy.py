@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policrf.compiled import inner, kernel, leaf
+from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import (
     ADDRESS,
     COUNTS,
@@ -51,7 +51,7 @@ def keeps_value(a: Arrays, c: int) -> bool:
     return bool(a.clique_kind[c] >= CUSTOM or a.custom[c, PARTIAL] != COMPLETE)
 
 
-@kernel
+@inner_kernel
 def labels_of_members(a: Arrays, c: int, labels: IntArray) -> IntArray:
     """The labels of clique c as an array of their own."""
     start, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
@@ -61,19 +61,19 @@ def labels_of_members(a: Arrays, c: int, labels: IntArray) -> IntArray:
     return members
 
 
-@kernel
+@inner_kernel
 def custom_clique_energy(a: Arrays, c: int, labels: IntArray) -> float:
     """f_c from the labels of all nodes."""
     return custom_energy(a, c, labels_of_members(a, c, labels))
 
 
-@kernel
+@inner_kernel
 def custom_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c from the labels of all its members."""
     return part_energy(a, c, members, np.empty_like(members))
 
 
-@kernel
+@inner_kernel
 def energy_of_counts(a: Arrays, c: int, members: IntArray) -> float:
     """f_c of a function of counts from the labels of some members."""
     counts = np.zeros(a.unary.shape[1], np.int64)
@@ -96,7 +96,7 @@ def call_clique(a: Arrays, c: int, numbers: IntArray) -> float:
     )
 
 
-@kernel
+@inner_kernel
 def partial_value(a: Arrays, c: int, labels: IntArray) -> float:
     """What a clique says of its labeled members; 0 where none is, or it is not asked yet.
 
@@ -171,7 +171,7 @@ def set_value(a: Arrays, s: State, c: int) -> tuple[float, int]:
     return change, int(is_inf) - int(was_inf)
 
 
-@kernel
+@inner_kernel
 def add_custom_costs(
     a: Arrays, labels: IntArray, i: int, c: int, entry: int, out: FloatArray
 ) -> None:
@@ -262,7 +262,7 @@ def add_partial_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: Floa
             out[label] += part_energy(a, c, members, spare) - base
 
 
-@leaf
+@inner
 def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
     """Ask the cliques of node i that keep a value, after its label changed from `old` (−1 = none).
 
@@ -287,7 +287,7 @@ def ask_custom(a: Arrays, s: State, i: int, old: int) -> tuple[float, int]:
     return total, forbidden
 
 
-@leaf
+@inner
 def count_custom(a: Arrays, s: State, i: int, old: int) -> None:
     """Count what `ask_custom` finds in the energy."""
     change, infinite = ask_custom(a, s, i, old)

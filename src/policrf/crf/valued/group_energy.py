@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import COUNTED, TOGETHER
 from policrf.types import FloatArray, IntArray
@@ -108,7 +108,7 @@ def order_energy(a: Arrays, c: int, members: IntArray) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def add_order_costs(
     a: Arrays, labels: IntArray, c: int, entry: int, base: float, out: FloatArray
 ) -> None:

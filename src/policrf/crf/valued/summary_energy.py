@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import ADDRESS, NUMBER, SUMMARY, SUMMARY_SIZE, UPDATE_ADDRESS, Arrays
 from policrf.crf.valued.custom_call import call_custom
 from policrf.crf.valued.summary_call import call_update
@@ -62,7 +62,7 @@ def summarised_value(a: Arrays, s: State, c: int) -> float:
     return 0.0 if s.labeled[c] == 0 else call_on_summary(a, c, summary)
 
 
-@kernel
+@inner_kernel
 def summary_energy(a: Arrays, c: int, members: IntArray) -> float:
     """f_c from the labels of all members, −1 for none, without a state."""
     summary = np.zeros(a.custom[c, SUMMARY_SIZE])
@@ -72,7 +72,7 @@ def summary_energy(a: Arrays, c: int, members: IntArray) -> float:
     return call_on_summary(a, c, summary)
 
 
-@kernel
+@inner_kernel
 def value_after_relabel(a: Arrays, s: State, i: int, c: int, entry: int, label: int) -> float:
     """f_c if node i at `entry`, which may be unlabeled, had the label."""
     first, member = a.custom[c, SUMMARY], entry - a.clique_ptr[c]
@@ -83,7 +83,7 @@ def value_after_relabel(a: Arrays, s: State, i: int, c: int, entry: int, label: 
     return call_on_summary(a, c, summary)
 
 
-@kernel
+@inner_kernel
 def add_summary_costs(a: Arrays, s: State, i: int, c: int, entry: int, out: FloatArray) -> None:
     """Add what each label of node i changes in the clique."""
     own = s.labels[i]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.solvers.cuts.lay_out_terms import lay_out_terms
 from policrf.solvers.cuts.maxflow import FREE, cut
@@ -96,7 +96,7 @@ def expand_each(
     return total
 
 
-@leaf
+@inner
 def _relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
     g, n_nodes = p.network, len(s.labels)
     # The arcs to the z nodes and to those of other terms are the last ones of a node.
@@ -110,7 +110,7 @@ def _relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
     s.labels[i] = alpha
 
 
-@leaf
+@inner
 def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
     """Fill the network's capacities; the excess of a node is what x_i = 1 gains on its own."""
     g, n_nodes, tabled = p.network, len(s.labels), len(p.data) > 0
@@ -151,7 +151,7 @@ def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
     lay_out_terms(g, p.terms, s.labels, s.open, alpha)
 
 
-@leaf
+@inner
 def _lay_out_box(p: MoveProblem, s: MoveState, alpha: int, b: int) -> None:
     """Decide z_b if it can be, or give its node arcs to the members whose match may change."""
     g, z = p.network, len(s.labels) + b
@@ -179,7 +179,7 @@ def _lay_out_box(p: MoveProblem, s: MoveState, alpha: int, b: int) -> None:
             g.excess[z] = p.box_weight[b] * (never - (s.matches[b] - linked))
 
 
-@leaf
+@inner
 def _lay_out_member(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> float:
     """Arc k from the open node i to a z_b; returns what moving gains if z_b is decided."""
     g, b = p.network, p.network.head[k] - len(s.labels)
@@ -193,7 +193,7 @@ def _lay_out_member(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) ->
     return float(w if (s.decided[b] == VALID) == (alpha == label) else -w)
 
 
-@leaf
+@inner
 def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> float:
     """Arc k of the open node i with a table; returns what moving gains on its own."""
     g, j = p.network, p.network.head[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policrf.compiled import leaf
+from policrf.compiled import inner
 from policrf.crf.potentials import COUNTED
 from policrf.solvers.cuts.expansion_terms import (
     ALL_ARC,
@@ -23,7 +23,7 @@ from policrf.solvers.cuts.maxflow import Network
 from policrf.types import BoolArray, IntArray
 
 
-@leaf
+@inner
 def lay_out_terms(g: Network, t: Terms, labels: IntArray, is_open: BoolArray, alpha: int) -> None:
     """Fill the capacities of all terms in the move to α, and add to the excess of members.
 
@@ -53,7 +53,7 @@ def lay_out_terms(g: Network, t: Terms, labels: IntArray, is_open: BoolArray, al
             _lay_out_dominant(g, t, c, labels, is_open, alpha)
 
 
-@leaf
+@inner
 def _save_prices(g: Network, t: Terms, c: int, labels: IntArray, alpha: int) -> None:
     """Hang every member on the node of its label, and save the labels that may disappear."""
     first, size = t.cliques[c, FIRST], t.cliques[c, SIZE]
@@ -84,7 +84,7 @@ def _save_prices(g: Network, t: Terms, c: int, labels: IntArray, alpha: int) -> 
                 g.excess[z] = g.residual[back] = t.prices[c, label]
 
 
-@leaf
+@inner
 def _lay_out_dominant(
     g: Network, t: Terms, c: int, labels: IntArray, is_open: BoolArray, alpha: int
 ) -> None:
@@ -115,7 +115,7 @@ def _lay_out_dominant(
         _charge(g, t, c, dominant, labels, is_open, step * left, step)
 
 
-@leaf
+@inner
 def _charge(
     g: Network, t: Terms, c: int, label: int, labels: IntArray, is_open: BoolArray, most: float,
     step: float,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.types import FloatArray, IntArray
 
 FREE = 0  # the level of a node outside the forest; the roots have level 1
@@ -106,7 +106,7 @@ def cut(g: Network) -> None:
         level += 1
 
 
-@leaf
+@inner
 def _push_to_neighbours(g: Network) -> None:
     """Push along single arcs first: most of the flow of an expansion move goes no further."""
     for i in range(len(g.excess)):
@@ -126,7 +126,7 @@ def _push_to_neighbours(g: Network) -> None:
                     break
 
 
-@leaf
+@inner
 def _push(g: Network, k: int, flow: float) -> None:
     g.residual[g.sister[k]] += flow
     g.residual[k] -= flow
@@ -134,7 +134,7 @@ def _push(g: Network, k: int, flow: float) -> None:
         g.residual[k] = 0.0
 
 
-@leaf
+@inner
 def _grow(g: Network, i: int, side: int) -> None:
     """Look at every arc of node i, of the level that is grown: push through it or take its head."""
     level = g.level[i]
@@ -156,7 +156,7 @@ def _grow(g: Network, i: int, side: int) -> None:
             _list_for_next(g, j, side)
 
 
-@leaf
+@inner
 def _list_for_next(g: Network, i: int, side: int) -> None:
     if g.listed[i] != g.level[i]:
         g.listed[i] = g.level[i]
@@ -164,7 +164,7 @@ def _list_for_next(g: Network, i: int, side: int) -> None:
         g.counts[_LENGTH] += 1
 
 
-@leaf
+@inner
 def _augment(g: Network, last: int) -> None:
     """Push what the path from its root to the head of arc `last` can carry."""
     sink = g.head[last]
@@ -193,7 +193,7 @@ def _augment(g: Network, last: int) -> None:
         _cut_off(g, i)
 
 
-@leaf
+@inner
 def _cut_off(g: Network, i: int) -> None:
     """Node i has lost its parent; orphans are looked after level by level."""
     level = g.level[i]
@@ -204,7 +204,7 @@ def _cut_off(g: Network, i: int) -> None:
     g.counts[_HIGHEST] = max(g.counts[_HIGHEST], level)
 
 
-@leaf
+@inner
 def _adopt(g: Network, grown: int, side: int) -> None:
     """Find every orphan a parent whose level is not above `grown`, or set it free."""
     level = g.counts[_LOWEST]
@@ -224,7 +224,7 @@ def _adopt(g: Network, grown: int, side: int) -> None:
         level += 1
 
 
-@leaf
+@inner
 def _same_level(g: Network, i: int) -> bool:
     """Find the orphan i another parent on the level of its last one."""
     above = g.level[i] - 1
@@ -237,7 +237,7 @@ def _same_level(g: Network, i: int) -> bool:
     return False
 
 
-@leaf
+@inner
 def _move_up(g: Network, i: int, grown: int) -> None:
     """Hang node i on the lowest level that has a parent for it, or set it free."""
     lowest = grown + 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, inner_kernel, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, relabel
 from policrf.solvers.moves.cheapest import cheapest_other, rank
@@ -69,7 +69,7 @@ def exchange(a: Arrays, s: State, c: int, limit: int) -> bool:
     return False
 
 
-@leaf
+@inner
 def _about_lowest(change: FloatArray, wanted: int) -> float:
     """A value that at least `wanted` of the finite changes do not exceed, and few more."""
     low, high = np.inf, -np.inf
@@ -90,7 +90,7 @@ def _about_lowest(change: FloatArray, wanted: int) -> float:
     return high
 
 
-@kernel
+@inner_kernel
 def _changes(a: Arrays, s: State, c: int, change: FloatArray, label: IntArray) -> None:
     """For each member: what taking the label of quota c costs, or leaving it for the best other.
 
@@ -116,7 +116,7 @@ def _changes(a: Arrays, s: State, c: int, change: FloatArray, label: IntArray) -
                 change[m] = np.inf
 
 
-@leaf
+@inner
 def _exchange_once(
     a: Arrays, s: State, c: int, change: FloatArray, label: IntArray, partners: IntArray
 ) -> bool:

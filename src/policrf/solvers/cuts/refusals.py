@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.model import CRF
 from policrf.crf.potentials import (
@@ -147,7 +147,7 @@ def _first_non_metric(a: Arrays, start: int, stop: int) -> int:
     return -1
 
 
-@leaf
+@inner
 def _is_metric_clique(a: Arrays, c: int, entry: int) -> bool:
     """Whether an order-2 table is finite and submodular in every move its nodes can make."""
     i, j = a.clique_nodes[entry], a.clique_nodes[entry + 1]

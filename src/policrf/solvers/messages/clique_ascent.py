@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel
 from policrf.solvers.messages.clique_messages import clique_minimum, member_costs, send_from_clique
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.messages.message_passing import Messages
@@ -47,7 +47,7 @@ def ascend(g: FactorGraph, m: Messages, first: int, stop: int) -> None:
                 m.from_cliques[start + i, x] = value
 
 
-@leaf
+@inner
 def to_marginals(g: FactorGraph, c: int, h: FloatArray, messages: FloatArray) -> None:
     """`messages` [n, W] become min-marginals: plus h, less the minimum over a member's labels."""
     start = g.clique_ptr[c]
@@ -59,7 +59,7 @@ def to_marginals(g: FactorGraph, c: int, h: FloatArray, messages: FloatArray) ->
             messages[i, x] += h[i, x] - low
 
 
-@leaf
+@inner
 def largest_part(
     g: FactorGraph,
     c: int,

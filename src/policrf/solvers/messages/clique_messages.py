@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inlined, kernel, leaf
+from policrf.compiled import inlined, inner, inner_kernel, leaf
 from policrf.crf.potentials import COUNTED, DOMINANT, TABLE
 from policrf.solvers.messages.counting_messages import (
     count_cost,
@@ -71,7 +71,7 @@ def cost_of_count(g: FactorGraph, c: int, matches: int) -> float:
     return count_cost(g.clique_kind[c], g.clique_weight[c], g.clique_count[c], size, matches)
 
 
-@kernel
+@inner_kernel
 def send_from_counts(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, size: int) -> None:
     """Messages of a counting clique."""
     costs, difference, without = np.empty(size + 1), np.empty(size), np.empty(size)
@@ -89,7 +89,7 @@ def send_from_counts(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, siz
         out[i, label] = with_label[i] - low
 
 
-@kernel
+@inner_kernel
 def counts_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size: int) -> float:
     """The minimum of a counting clique, and a minimiser."""
     costs, difference = np.empty(size + 1), np.empty(size)
@@ -109,7 +109,7 @@ def counts_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size
     return float(base + value)
 
 
-@kernel
+@inner_kernel
 def send_from_table(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, size: int) -> None:
     """Min-marginals by enumeration, less what each member said itself."""
     start = g.clique_ptr[c]
@@ -133,7 +133,7 @@ def send_from_table(g: FactorGraph, c: int, h: FloatArray, out: FloatArray, size
             out[i, x] = out[i, x] - low if x < n_labels else 0.0
 
 
-@kernel
+@inner_kernel
 def table_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size: int) -> float:
     """The cheapest entry, with the members' costs added."""
     odometer = np.zeros(size, np.int64)
@@ -149,7 +149,7 @@ def table_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray, size:
     return best
 
 
-@leaf
+@inner
 def table_value(g: FactorGraph, c: int, h: FloatArray, odometer: IntArray) -> float:
     """f_c + Σ h_i at the labels `odometer` [n]."""
     start = g.clique_ptr[c]

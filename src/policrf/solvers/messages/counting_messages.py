@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.potentials import AGREE
 from policrf.types import FloatArray, IntArray
 
@@ -82,7 +82,7 @@ def counting_minimum(costs: FloatArray, difference: FloatArray, matched: IntArra
     return float(best + beyond)
 
 
-@leaf
+@inner
 def limit_and_sort(
     costs: FloatArray, difference: FloatArray, d: FloatArray, order: IntArray, spare: IntArray
 ) -> None:
@@ -105,7 +105,7 @@ def limit_and_sort(
         run *= 2
 
 
-@leaf
+@inner
 def merge_runs(keys: FloatArray, order: IntArray, spare: IntArray, run: int) -> None:
     """Merge neighbouring sorted runs of `run` entries of `order` into runs of twice the length."""
     size = len(order)

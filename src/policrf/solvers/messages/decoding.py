@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inlined, kernel, leaf
+from policrf.compiled import inlined, inner, kernel
 from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, SUPPORT, TABLE
 from policrf.solvers.messages.clique_messages import clique_minimum, cost_of_count, member_costs
 from policrf.solvers.messages.dominant_messages import choice_totals, slope_of
@@ -128,7 +128,7 @@ def add_clique(
             costs[x] += m.from_cliques[entry, x]
 
 
-@leaf
+@inner
 def charge(label: int, weight: float, valid: bool, costs: FloatArray) -> None:
     """Add the box's weight where having its label is not what `valid` says."""
     for x in range(len(costs)):
@@ -136,7 +136,7 @@ def charge(label: int, weight: float, valid: bool, costs: FloatArray) -> None:
             costs[x] += weight
 
 
-@leaf
+@inner
 def add_counts(
     g: FactorGraph, c: int, matches: int, others: int, aim: int, message: FloatArray,
     costs: FloatArray,
@@ -162,7 +162,7 @@ def add_counts(
             costs[x] += message[x]
 
 
-@leaf
+@inner
 def reaches_allowed(g: FactorGraph, c: int, matches: int, others: int) -> bool:
     """Whether one of the counts matches … matches + others is not forbidden."""
     for k in range(matches, matches + others + 1):
@@ -173,7 +173,7 @@ def reaches_allowed(g: FactorGraph, c: int, matches: int, others: int) -> bool:
     return False
 
 
-@leaf
+@inner
 def add_entries(g: FactorGraph, c: int, entry: int, labels: IntArray, costs: FloatArray) -> None:
     """Add the table's entries for every label of its last member, the one at `entry`."""
     at = g.clique_start[c]

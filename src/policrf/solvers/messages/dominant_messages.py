@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, inner_kernel
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.types import FloatArray, IntArray
 
 
-@leaf
+@inner
 def slope_of(g: FactorGraph, c: int, z: int) -> float:
     """s_z of clique c."""
     first = g.clique_start[c]
     return float((g.clique_weight[c] - g.tables[first + 1 + z]) / g.tables[first])
 
 
-@kernel
+@inner_kernel
 def choice_totals(g: FactorGraph, c: int, h: FloatArray, totals: FloatArray) -> int:
     """F(z) for every label, and for none at the end, into `totals` [L + 1]; the lowest one's z."""
     size, n_labels = g.clique_ptr[c + 1] - g.clique_ptr[c], g.clique_count[c]
@@ -42,7 +42,7 @@ def choice_totals(g: FactorGraph, c: int, h: FloatArray, totals: FloatArray) -> 
     return int(np.argmin(totals))
 
 
-@kernel
+@inner_kernel
 def send_from_dominant(g: FactorGraph, c: int, h: FloatArray, out: FloatArray) -> None:
     """Messages to all members, less their minima, into `out` [n, W]."""
     size, n_labels = g.clique_ptr[c + 1] - g.clique_ptr[c], g.clique_count[c]
@@ -64,7 +64,7 @@ def send_from_dominant(g: FactorGraph, c: int, h: FloatArray, out: FloatArray) -
             out[i, x] -= least
 
 
-@kernel
+@inner_kernel
 def dominant_minimum(g: FactorGraph, c: int, h: FloatArray, labels: IntArray) -> float:
     """The minimum, and a minimiser."""
     size, n_labels = g.clique_ptr[c + 1] - g.clique_ptr[c], g.clique_count[c]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.messages.graph.pair_terms import POTTS
 from policrf.solvers.messages.pair_messages import send
@@ -67,7 +67,7 @@ def collect(
     return float(low)
 
 
-@leaf
+@inner
 def pass_potts(
     weight: float,
     part: float,

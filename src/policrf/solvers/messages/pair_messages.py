@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import leaf
+from policrf.compiled import inner, leaf
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
 from policrf.solvers.messages.graph.pair_terms import BOX, DENSE, LINEAR, MEMBER, POTTS
 from policrf.types import FloatArray
@@ -28,7 +28,7 @@ def send(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     return send_link(g, k, h, out)
 
 
-@leaf
+@inner
 def send_potts(weight: float, h: FloatArray, out: FloatArray) -> float:
     """min(h(x), w + min over the other labels of h); with w ≥ 0 these may be all labels."""
     low = h[0]
@@ -54,7 +54,7 @@ def send_potts(weight: float, h: FloatArray, out: FloatArray) -> float:
     return lowest
 
 
-@leaf
+@inner
 def send_link(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     """Between a member y_i of a box and its z_b: w_b [(y_i = l_b) ≠ (z_b = 1)]."""
     weight, label = g.arc_weight[k], g.arc_label[k]
@@ -80,7 +80,7 @@ def send_link(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     return float(low)
 
 
-@leaf
+@inner
 def send_table(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     """Any table; labels beyond those of the receiver get 0."""
     i, j = g.arc_node[g.arc_reverse[k]], g.arc_node[k]
@@ -98,7 +98,7 @@ def send_table(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     return lowest
 
 
-@leaf
+@inner
 def send_linear(g: FactorGraph, k: int, h: FloatArray, out: FloatArray) -> float:
     """A factor times min(step · |x − y|, limit); both ends have all the table's L labels."""
     n_labels = g.sizes[g.arc_node[k]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, inner_kernel, kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
 from policrf.crf.potentials import CUSTOM
@@ -64,7 +64,7 @@ def descend(
             push_neighbours(a, i, queue, queued, cursor)
 
 
-@kernel
+@inner_kernel
 def push_neighbours(
     a: Arrays, i: int, queue: IntArray, queued: BoolArray, cursor: IntArray
 ) -> None:

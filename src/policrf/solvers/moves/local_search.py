@@ -103,7 +103,7 @@ def slice_size(a: Arrays) -> int:
     return 100 if (a.custom[:, ADDRESS] != 0).any() else 10_000
 
 
-@leaf
+@inner
 def is_gain(now: int, total: float, before: int, margin: float) -> bool:
     """Whether a move lowers the energy: fewer infinite terms, or as many and a lower sum."""
     return now < before or (now == before and total < -margin)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inner, kernel
+from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import State, relabel
 from policrf.solvers.moves.cheapest import cheapest_other, rank
@@ -19,7 +19,7 @@ PARTNERS = 4  # givers and takers to choose a trade from
 PATIENCE = 16  # trades in a row that gain nothing
 
 
-@kernel
+@inner_kernel
 def trade_moves(a: Arrays, s: State, q: LocalSearch, c: int, limit: int) -> int:
     """Trades at a quota just met, in chains: the best trade next, even if it gains nothing yet.
 

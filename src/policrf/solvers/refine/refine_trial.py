@@ -112,7 +112,7 @@ def take_back(a: Arrays, s: State, t: Trial) -> None:
     s.total[0] = 0.0
 
 
-@leaf
+@inner
 def accept(s: State, t: Trial) -> None:
     """Keep the move, and its labeling if it is the best so far."""
     for n in range(t.lengths[N_CHANGED]):

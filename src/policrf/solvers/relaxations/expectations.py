@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import kernel, leaf
+from policrf.compiled import inner, kernel, leaf
 from policrf.crf.potentials import TABLE
 from policrf.solvers.messages.clique_messages import advance, cost_of_count
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
@@ -75,7 +75,7 @@ def expected_costs(
             costs[g.clique_label[c]] += expected_rise(g, counts, c, entry)
 
 
-@leaf
+@inner
 def add_expected_pairs(g: FactorGraph, q: FloatArray, i: int, costs: FloatArray) -> None:
     """Add the expectation of the pairwise terms of node i; of Potts edges, less Σ_j w_ij."""
     for k in range(g.arc_ptr[i], g.arc_ptr[i + 1]):
@@ -89,7 +89,7 @@ def add_expected_pairs(g: FactorGraph, q: FloatArray, i: int, costs: FloatArray)
                     costs[x] += q[j, y] * pair_cost(g, k, x, y)
 
 
-@leaf
+@inner
 def expected_rise(g: FactorGraph, counts: Counts, c: int, entry: int) -> float:
     """E[f(K + 1) − f(K)] for the member at `entry`."""
     others = g.clique_ptr[c + 1] - g.clique_ptr[c] - 1
@@ -102,7 +102,7 @@ def expected_rise(g: FactorGraph, counts: Counts, c: int, entry: int) -> float:
     return rise
 
 
-@leaf
+@inner
 def add_expected_table(
     g: FactorGraph, q: FloatArray, c: int, entry: int, odometer: IntArray, costs: FloatArray
 ) -> None:

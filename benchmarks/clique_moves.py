@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.io.files import atomic_write
+from policrf.crf.state import new_state
 from policrf.plots.figures import Lines, line_figure
 from policrf.random_numbers import new_generator
 from policrf.scenes import make_family

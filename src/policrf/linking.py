@@ -24,7 +24,7 @@ class _NoEnvironment:
         """Nothing to set."""
 
 
-class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+class _LinkedLibrary(JITCodeLibrary):
     """A function and what it calls, as bitcode for the callers to link."""
 
     codegen = _NoEnvironment
@@ -43,7 +43,7 @@ class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _LinkLater(FunctionPass):  # type: ignore[misc]
+class _LinkLater(FunctionPass):
     """Puts the function into a library that is compiled by its callers."""
 
     _name = "policrf_link_later"
@@ -58,7 +58,7 @@ class _LinkLater(FunctionPass):  # type: ignore[misc]
         return True
 
 
-class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+class LinkedCompiler(CompilerBase):
     """numba's compiler, for functions that only kernels call."""
 
     def define_pipelines(self) -> list[Any]:

@@ -9,8 +9,9 @@ import pytest
 
 import policrf as pc
 from policrf.compiled import kernel
-from policrf.crf.energy import load_labels, new_state, relabel_change
+from policrf.crf.changes import load_labels, relabel_change
 from policrf.crf.potentials import POTENTIALS
+from policrf.crf.state import new_state
 from policrf.errors import InvalidPotential
 from policrf.testing import check_potential, random_crf, reference_energy
 from policrf.testing.random_groups import BUILT_IN

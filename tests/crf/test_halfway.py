@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state, relabel_change
+from policrf.crf.changes import load_labels, relabel_change
+from policrf.crf.state import new_state
 from policrf.errors import InvalidFile, InvalidPotential
 from policrf.mdp.state import Episode
 from policrf.testing import check_potential, random_crf

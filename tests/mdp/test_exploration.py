@@ -7,7 +7,8 @@ import pytest
 from tests.policy.builders import halfway_instance
 
 import policrf as pc
-from policrf.crf.energy import assign, new_state, unassign
+from policrf.crf.changes import assign, unassign
+from policrf.crf.state import new_state
 from policrf.mdp.exploration import (
     EXPLOIT,
     M1,

@@ -14,8 +14,10 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
+from policrf.crf.changes import load_labels, relabel
+from policrf.crf.energy import label_costs
 from policrf.crf.model import CRF
+from policrf.crf.state import State, new_state
 from policrf.evaluation.tables import Table
 from policrf.scenes import make_scene
 from policrf.types import FloatArray, IntArray

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf import energy as core
+from policrf.crf import changes
+from policrf.crf.energy import label_costs
+from policrf.crf.state import new_state, total_energy
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
 from policrf.types import FloatArray, IntArray
@@ -29,9 +31,9 @@ class Labeling:
 
     def __init__(self, crf: CRF, labels: ArrayLike | None = None) -> None:
         self.crf = crf
-        self.state = core.new_state(crf.arrays)
+        self.state = new_state(crf.arrays)
         if labels is not None:
-            core.load_labels(crf.arrays, self.state, crf.checked_labels(labels, partial=True))
+            changes.load_labels(crf.arrays, self.state, crf.checked_labels(labels, partial=True))
             raise_if_failed()
 
     @property
@@ -42,14 +44,14 @@ class Labeling:
     @property
     def energy(self) -> float:
         """E_t: the energy of the terms whose nodes are all labeled; O(1)."""
-        return core.total_energy(self.state)
+        return total_energy(self.state)
 
     def assign(self, node: int, label: int) -> float:
         """Label or relabel a node; returns the change in energy when it was unlabeled before."""
         self._check(node, label)
         if self.state.labels[node] >= 0:
-            core.unassign(self.crf.arrays, self.state, node)
-        added = core.assign(self.crf.arrays, self.state, node, label)
+            changes.unassign(self.crf.arrays, self.state, node)
+        added = changes.assign(self.crf.arrays, self.state, node, label)
         raise_if_failed()
         return float(added)
 
@@ -57,14 +59,14 @@ class Labeling:
         """Take a node's label away."""
         self._check(node, 0)
         if self.state.labels[node] >= 0:
-            core.unassign(self.crf.arrays, self.state, node)
+            changes.unassign(self.crf.arrays, self.state, node)
             raise_if_failed()
 
     def costs(self, node: int) -> FloatArray:
         """The energy of the node's own terms for each of its labels `[L]`, given the rest."""
         self._check(node, 0)
         out = np.empty(self.crf.n_labels)
-        core.label_costs(self.crf.arrays, self.state, node, out)
+        label_costs(self.crf.arrays, self.state, node, out)
         raise_if_failed()
         return out
 

@@ -25,8 +25,9 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, clique_energy, counting_energy
+from policrf.crf.energy import clique_energy, counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.state import State
 from policrf.mdp.foresight import foresee, give_up_quotas
 from policrf.mdp.gains import Gains, find_gains, new_gains
 from policrf.types import Float32Array, FloatArray, IntArray

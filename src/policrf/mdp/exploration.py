@@ -21,8 +21,8 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
 from policrf.crf.model import CRF
+from policrf.crf.state import State
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, champion, new_tournament, rebuild, update
 from policrf.random_numbers import Generator, below, uniform

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policrf.crf.energy import new_state, unassign
+from policrf.crf.changes import unassign
 from policrf.crf.model import CRF
+from policrf.crf.state import new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import completed_energy, new_completion, set_completed

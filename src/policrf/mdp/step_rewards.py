@@ -9,7 +9,9 @@ import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, label_costs
+from policrf.crf.changes import assign
+from policrf.crf.energy import label_costs
+from policrf.crf.state import State
 from policrf.mdp.completion import Completion, completed_change, set_completed
 from policrf.mdp.reward_call import call_reward
 from policrf.mdp.rewards import (

@@ -28,10 +28,12 @@ import numpy as np
 from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import PARTIAL as ASKED
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, add_table_costs
+from policrf.crf.energy import add_table_costs
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, COMPLETE, SUPPORT, TABLE
-from policrf.crf.valued.custom_energy import add_custom_costs, add_partial_costs
+from policrf.crf.state import State
+from policrf.crf.valued.clique_value import add_custom_costs
+from policrf.crf.valued.value_changes import add_partial_costs
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
 from policrf.policy.network import (

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.instance import Instance
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling, InvalidOption
 from policrf.mdp.completion import Completion, complete

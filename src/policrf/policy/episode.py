@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.state import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import champion

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from policrf.compiled import inlined
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
-from policrf.crf.energy import State
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State
 from policrf.crf.valued.additions import additions_change
 from policrf.mdp.completion import Completion
 from policrf.mdp.gains import gains_change

@@ -8,7 +8,7 @@ import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.state import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
 from policrf.policy.conditional import margins, relative_costs, special_inputs, squashed

@@ -14,7 +14,8 @@ import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, unassign
+from policrf.crf.changes import assign, unassign
+from policrf.crf.state import State
 from policrf.mdp.completion import Completion, set_completed
 from policrf.mdp.graph import Graph
 from policrf.mdp.tournament import Tournament, update

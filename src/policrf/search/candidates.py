@@ -19,7 +19,7 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.state import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import has_labeled_mate, majority_label
 from policrf.mdp.graph import Graph

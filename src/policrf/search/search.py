@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.instance import Instance
+from policrf.crf.state import new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidLabeling
 from policrf.mdp.completion import complete, new_completion

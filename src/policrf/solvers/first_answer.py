@@ -12,8 +12,10 @@ import numpy as np
 
 from policrf.compiled import kernel, leaf
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
-from policrf.crf.energy import State, assign, label_costs, new_state, unassign
+from policrf.crf.changes import assign, unassign
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.highest_confidence_first import best_label

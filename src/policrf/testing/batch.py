@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.instance import Instance
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import build_graph

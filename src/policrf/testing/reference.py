@@ -118,9 +118,7 @@ def _count_term(group: CountFunction, c: int, counts: list[int], unlabeled: int)
                 continue
             row = group.labels.tolist().index(label)
         values = rows[row if len(rows) > 1 else 0].tolist()
-        reachable = [
-            values[min(n, len(values) - 1)] for n in range(count, count + unlabeled + 1)
-        ]
+        reachable = [values[min(n, len(values) - 1)] for n in range(count, count + unlabeled + 1)]
         total += reachable[0] if math.isfinite(reachable[0]) else min(reachable)
     return total
 

@@ -7,7 +7,8 @@ import pytest
 from tests.policy.builders import halfway_crf
 
 from policrf.crf.arrays import COUNTS
-from policrf.crf.energy import assign, new_state, unassign
+from policrf.crf.changes import assign, unassign
+from policrf.crf.state import new_state
 from policrf.crf.valued.additions import additions_change
 from policrf.testing import reference_energy
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import new_state
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.quota_moves import bring, exchange
 

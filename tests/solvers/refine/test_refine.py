@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import new_state
 from policrf.errors import InvalidOption, UnknownName, UnsupportedPotential
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search, undo

@@ -6,7 +6,9 @@ import pytest
 
 import policrf as pc
 from policrf.compiled import leaf
-from policrf.crf.energy import assign, label_costs, load_labels, new_state, relabel, unassign
+from policrf.crf.changes import assign, load_labels, relabel, unassign
+from policrf.crf.energy import label_costs
+from policrf.crf.state import new_state
 from policrf.solvers.refine.refine_answers import new_answers, node_costs, outdate
 from policrf.testing import random_crf
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator

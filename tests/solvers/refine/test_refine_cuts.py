@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import new_state
 from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search

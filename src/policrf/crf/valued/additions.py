@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import COUNTS, Arrays
-from policrf.crf.energy import State
-from policrf.crf.valued.custom_energy import add_partial_costs
+from policrf.crf.state import State
+from policrf.crf.valued.value_changes import add_partial_costs
 from policrf.types import FloatArray
 
 

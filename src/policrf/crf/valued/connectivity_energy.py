@@ -6,16 +6,12 @@ their places in the clique.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import Arrays
+from policrf.crf.state import State
 from policrf.types import IntArray
-
-if TYPE_CHECKING:
-    from policrf.crf.energy import State
 
 
 @inner_kernel

@@ -6,18 +6,14 @@ taking a label out of floating-point sums again would leave rounding behind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import ADDRESS, NUMBER, SUMMARY, SUMMARY_SIZE, UPDATE_ADDRESS, Arrays
+from policrf.crf.state import State
 from policrf.crf.valued.custom_call import call_custom
 from policrf.crf.valued.summary_call import call_update
 from policrf.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from policrf.crf.energy import State
 
 
 @inner

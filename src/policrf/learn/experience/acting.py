@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.state import State
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.mdp.completion import Completion
 from policrf.mdp.exploration import (

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, load_labels, new_state
+from policrf.crf.changes import assign, load_labels
+from policrf.crf.state import State, new_state
 from policrf.mdp.completion import Completion, complete, new_completion, set_completed
 from policrf.mdp.rewards import RewardCall, load_reward
 from policrf.mdp.state import default_labels

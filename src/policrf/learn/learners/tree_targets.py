@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import State, new_state
 from policrf.learn.experience.corpus import Corpus
 from policrf.learn.experience.replay import Steps
 from policrf.learn.experience.self_play import rewards_at

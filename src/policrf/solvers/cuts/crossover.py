@@ -13,8 +13,9 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state, relabel, total_energy
+from policrf.crf.changes import load_labels, relabel
 from policrf.crf.potentials import TABLE
+from policrf.crf.state import State, new_state, total_energy
 from policrf.solvers.moves.local_search import is_gain
 from policrf.types import BoolArray, IntArray
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from policrf.compiled import inner, inner_kernel, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.energy import label_costs
+from policrf.crf.state import State
 from policrf.solvers.moves.cheapest import cheapest_other, rank
 from policrf.types import FloatArray, IntArray
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import State, new_state
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_move import expand

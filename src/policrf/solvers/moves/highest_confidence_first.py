@@ -14,8 +14,10 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
-from policrf.crf.energy import State, assign, label_costs, new_state
+from policrf.crf.changes import assign
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import relabel_single_nodes

@@ -6,8 +6,10 @@ import numpy as np
 
 from policrf.compiled import inner, inner_kernel, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs, load_labels, new_state, relabel
+from policrf.crf.changes import load_labels, relabel
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import CUSTOM
+from policrf.crf.state import State, new_state
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, IntArray

@@ -12,7 +12,8 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import ADDRESS, Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidOption
 from policrf.solvers import solve

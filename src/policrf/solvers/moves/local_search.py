@@ -16,9 +16,11 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import ADDRESS, Arrays
+from policrf.crf.changes import relabel
 from policrf.crf.checks import frozen
-from policrf.crf.energy import State, label_costs, relabel
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.state import State
 from policrf.types import BoolArray, FloatArray, IntArray
 
 RELATIVE = 1e-12  # a move must gain this part of the largest coefficient

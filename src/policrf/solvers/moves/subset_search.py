@@ -17,8 +17,10 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.state import State
 from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain
 from policrf.types import BoolArray, FloatArray, IntArray
 

@@ -13,15 +13,9 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.arrays import ADDRESS, Arrays
-from policrf.crf.energy import (
-    N_TERMS,
-    State,
-    assign,
-    energy_terms,
-    load_labels,
-    new_state,
-    unassign,
-)
+from policrf.crf.changes import assign, load_labels, unassign
+from policrf.crf.energy import N_TERMS, energy_terms
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed, TooLarge
 from policrf.solvers.option_checks import require_whole_numbers

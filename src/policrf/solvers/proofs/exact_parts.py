@@ -11,9 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, TABLE
+from policrf.crf.state import new_state
 from policrf.solvers.proofs.brute_force import STEPS, start_odometer, visit
 from policrf.solvers.proofs.exact_highs import solve_milp
 from policrf.solvers.proofs.exact_model import build_model

@@ -21,10 +21,11 @@ from policrf.crf.arrays import (
     SUMMARY,
     Arrays,
 )
-from policrf.crf.energy import State, label_costs
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import COMPLETE, CUSTOM, SUBSET
+from policrf.crf.state import State
 from policrf.crf.valued.custom_call import call_custom
-from policrf.crf.valued.custom_energy import add_partial_costs
+from policrf.crf.valued.value_changes import add_partial_costs
 from policrf.types import BoolArray, FloatArray, IntArray
 
 

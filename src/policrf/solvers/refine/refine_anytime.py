@@ -15,7 +15,8 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state, relabel_change
+from policrf.crf.changes import load_labels, relabel_change
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.random_numbers import Generator, below, new_generator
 from policrf.solvers.moves.local_search import centred

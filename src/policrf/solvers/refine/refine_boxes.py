@@ -13,8 +13,10 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, counting_energy, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.energy import counting_energy
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.state import State
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.moves.indexed_heap import Heap, change_key, order_heap, pop_first
 from policrf.solvers.moves.local_search import (

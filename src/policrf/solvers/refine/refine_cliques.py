@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State
+from policrf.crf.state import State
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.refine.refine_answers import node_costs

@@ -22,9 +22,10 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, relabel
+from policrf.crf.changes import relabel
 from policrf.crf.model import CRF
 from policrf.crf.potentials import SUPPORT, BoxAgreement, BoxSupport, Potential, Potts
+from policrf.crf.state import State
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.crossover import connected_region, take_region
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, move_state

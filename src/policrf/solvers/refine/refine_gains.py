@@ -12,8 +12,8 @@ import numpy as np
 
 from policrf.compiled import inlined, inner
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
-from policrf.crf.energy import State
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State
 from policrf.solvers.refine.refine_neighbourhoods import LENGTH, Workspace, begin_list
 
 

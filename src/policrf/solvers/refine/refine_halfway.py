@@ -13,8 +13,8 @@ import numpy as np
 
 from policrf.compiled import inner
 from policrf.crf.arrays import PARTIAL, Arrays
-from policrf.crf.energy import State
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.refine.refine_answers import node_costs
 from policrf.solvers.refine.refine_gains import clique_gains, promise, set_gains

@@ -14,8 +14,10 @@ import numpy as np
 
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, label_costs, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.energy import label_costs
 from policrf.crf.potentials import AGREE, SUPPORT
+from policrf.crf.state import State
 from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, is_gain, row
 
 SMALL_CLIQUE = 4  # members of a table or custom clique whose pairs are tried

@@ -11,7 +11,9 @@ import numpy as np
 
 from policrf.compiled import inner, kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, counting_energy, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.energy import counting_energy
+from policrf.crf.state import State
 from policrf.solvers.moves.local_search import LocalSearch, adopt
 from policrf.types import BoolArray, FloatArray, IntArray
 

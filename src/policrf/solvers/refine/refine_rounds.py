@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.model import CRF
+from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.moves.indexed_heap import Heap, empty_heap

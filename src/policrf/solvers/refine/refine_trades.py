@@ -9,7 +9,8 @@ import numpy as np
 
 from policrf.compiled import inner, inner_kernel
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, relabel
+from policrf.crf.changes import relabel
+from policrf.crf.state import State
 from policrf.solvers.moves.cheapest import cheapest_other, rank
 from policrf.solvers.moves.local_search import LocalSearch, adopt, flush, price, row
 from policrf.types import FloatArray, IntArray

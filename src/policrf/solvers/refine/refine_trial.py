@@ -13,7 +13,8 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
-from policrf.crf.energy import State, assign, relabel, unassign
+from policrf.crf.changes import assign, relabel, unassign
+from policrf.crf.state import State
 from policrf.random_numbers import Generator, uniform
 from policrf.solvers.moves.local_search import RELATIVE, largest
 from policrf.solvers.refine.refine_answers import Answers, new_answers, outdate

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.energy import load_labels, new_state
+from policrf.crf.changes import load_labels
 from policrf.crf.potentials import SUPPORT
+from policrf.crf.state import new_state
 from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.graph.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import (

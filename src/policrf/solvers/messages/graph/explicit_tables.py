@@ -26,8 +26,8 @@ from policrf.crf.potentials import (
     Potential,
 )
 from policrf.crf.tabulate import group_of
+from policrf.crf.valued.clique_value import custom_energy
 from policrf.crf.valued.custom_call import raise_if_failed
-from policrf.crf.valued.custom_energy import custom_energy
 from policrf.errors import CustomPotentialFailed, TooLarge, UnsupportedPotential
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.run import Run

@@ -39,15 +39,17 @@ def measure(problem: Problem, row: str, budget: float | None) -> Result:
     crf = problem.complete if parsed.complete else problem.crf
     # A policy's file is read, and arrays are built, before the clock runs.
     _, steps = crf.arrays, [(spec.solver, spec.options) for spec in parsed.steps]
+    problems = [problem.known if parsed.known else crf] + [crf] * (len(steps) - 1)
+    _ = problems[0].arrays
     seconds = None if budget is None else seconds_of(budget, crf.n_nodes)
     found: Solution | None = None
     calls, left, wall = 0, seconds, time.perf_counter()
     with cpu_budgets():
         start = time.perf_counter()
         try:
-            for solver, options in steps:
+            for part, (solver, options) in zip(problems, steps, strict=True):
                 labels = None if found is None else found.labels
-                found = solve(crf, solver, seconds=left, initial=labels, **options)
+                found = solve(part, solver, seconds=left, initial=labels, **options)
                 calls += found.calls
                 if seconds is not None:
                     left = max(0.0, seconds - (time.perf_counter() - start))

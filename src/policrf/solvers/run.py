@@ -9,6 +9,7 @@ slices of well under a second, so that the clock is looked at and Ctrl-C is hear
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,6 @@ class Run:
         self.solver = solver
         self.seconds = seconds
         self.seed = seed
-        self.rng = np.random.default_rng(seed)
         self.initial: IntArray | None = None
         self.best: IntArray | None = None
         self.energy = float("inf")
@@ -63,6 +63,11 @@ class Run:
         if initial is not None:
             self.initial = self.crf.checked_labels(initial)
             self.offer(self.initial)
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """Made when a solver asks for it: that takes as long as some solves."""
+        return np.random.default_rng(self.seed)
 
     def elapsed(self) -> float:
         """Seconds since the call."""

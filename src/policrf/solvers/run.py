@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from policrf.compiled import compile_seconds
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential
@@ -58,7 +59,7 @@ class Run:
         self._trace: list[Progress] = []
         self._callback = callback
         self._stop = False
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() - compile_seconds()
         self._calls = int(self.crf.arrays.calls[0])
         if initial is not None:
             self.initial = self.crf.checked_labels(initial)
@@ -70,8 +71,8 @@ class Run:
         return np.random.default_rng(self.seed)
 
     def elapsed(self) -> float:
-        """Seconds since the call."""
-        return time.perf_counter() - self._start
+        """Seconds since the call, without those that compiling kernels took."""
+        return time.perf_counter() - compile_seconds() - self._start
 
     def remaining(self) -> float:
         """Seconds left of the budget; inf without one."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from policrf.crf.io.json_text import to_json
 from policrf.datasets.store import Prepared
 from policrf.metrics import FREQUENT
-from policrf.vision.calibration.choice import Scored, choose, fold_estimate, kind_estimates
+from policrf.vision.calibration.choice import (
+    Scored,
+    choose,
+    family_estimates,
+    fold_estimate,
+    simplest,
+)
 from policrf.vision.calibration.journal import digest
 from policrf.vision.calibration.options import CalibrateOptions, Grids
 from policrf.vision.calibration.result import Calibration, Profile, Trial
@@ -45,7 +51,7 @@ def outcome(
         net=next(iter(trials.values())),
         folds=fold_estimate(scored),
         kinds={name: e.replace(**warm) for name, e in _kinds(scored).items()},
-        estimates=kind_estimates(scored),
+        estimates=family_estimates(scored),
         trials=tuple(trials.values()),
         profiles=tuple(
             Profile(
@@ -86,8 +92,7 @@ def _kinds(scored: Scored) -> dict[str, Energy]:
     for kind, names in last.items():
         members = [s for s, e in enumerate(scored.energies) if {*terms_of(e)[-1:]} & names]
         if members:
-            part = scored.only(members)
-            found[kind] = part.energies[choose(part)]
+            found[kind] = scored.energies[simplest(scored, members)]
     return found
 
 

@@ -58,7 +58,7 @@ def calibration_summary(found: Calibration) -> dict[str, Any]:
             "net": _points(found.net.score),
             "chosen": _estimate(_as_estimate(found.chosen)),
             "by_folds": _estimate(found.folds),
-            "kinds": {_named(terms): _estimate(e) for terms, e in found.estimates.items()},
+            "terms_allowed": {_named(terms): _estimate(e) for terms, e in found.estimates.items()},
         }
         | ({"warnings": found.warnings} if found.warnings else {})
     )
@@ -103,11 +103,10 @@ def calibration_csv(found: Calibration) -> str:
 def calibration_markdown(found: Calibration) -> str:
     """The choice, the kinds by folds, and the best settings of every stage."""
     lines = [verdict(found), *found.warnings, ""]
-    lines += ["| terms | by folds: IoU (p) | to the net |", "| --- | --- | --- |"]
+    lines += ["| terms allowed | by folds: IoU (p) | to the net |", "| --- | --- | --- |"]
     for terms, estimate in found.estimates.items():
-        mark = " **chosen**" if terms == found.terms else ""
         score = f"{100 * estimate.score:.2f}"
-        lines.append(f"| {_named(terms)}{mark} | {score} | {_gain(estimate)} |")
+        lines.append(f"| {_named(terms)} | {score} | {_gain(estimate)} |")
     lines += ["", "| stage | weights | images | IoU (p) | to the net | IoU (p), all classes |"]
     lines += ["|" + " --- |" * 6]
     for stage in found.stages():

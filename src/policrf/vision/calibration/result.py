@@ -59,7 +59,7 @@ class Calibration:
     """The choice among the energies of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2. A term that
     does not help is there all the same; `estimates` shows it."""
     estimates: dict[Terms, Estimate]
-    """The score of every set of terms, on images that its weights were not chosen on."""
+    """What the rule gives on images it does not choose on, with the first terms allowed."""
     trials: tuple[Trial, ...]
     profiles: tuple[Profile, ...]
     classes: tuple[str, ...]

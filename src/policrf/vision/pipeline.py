@@ -14,7 +14,7 @@ import numpy as np
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.metrics import pair_counts
-from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels
+from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels, Segments
 from policrf.vision.boxes import (
     BoxNodes,
     Detections,
@@ -30,7 +30,7 @@ from policrf.vision.record import Record
 from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.project import enlarged
-from policrf.vision.superpixels.slic import Segments, superpixels
+from policrf.vision.superpixels.slic import superpixels
 from policrf.vision.unaries import (
     merge_classes,
     node_distribution,

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.types import Float32Array
+from policrf.types import Float32Array, Segments
 from policrf.vision.nets.grids import Grid
-from policrf.vision.superpixels.slic import Segments
 
 ScoreKind = Literal["logits", "probabilities"]
 

@@ -47,7 +47,7 @@ def assign(planes: Float32Array, cells: Cells, iterations: int) -> NDArray[np.in
         distance[:] = np.inf
         for k in range(len(centres)):
             _offer(planes, cells, centres[k], k, nearest, distance)
-        _move(planes, np.float32(cells.step), nearest, centres)
+        _move(planes, cells.step, nearest, centres)
     return nearest
 
 

@@ -1,5 +1,7 @@
 """f_i = −log of the superpixel's mean class distribution (section "Implementation details").
 
+Or, per pixel, minus the mean of the pixels' log-probabilities (`Energy.unary`).
+
 Scores of any resolution are interpolated to the pixels first, then turned into probabilities, then
 averaged: the mean of distributions, not the distribution of a mean.
 """
@@ -14,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.errors import InvalidFile
-from policrf.types import Float32Array
+from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
-from policrf.vision.superpixels.slic import Segments
+from policrf.vision.superpixels.sums import sums
+
+SMALLEST = np.float32(1e-9)  # of the probabilities whose logarithm is taken
 
 ScoreKind = Literal["logits", "probabilities"]
 
@@ -58,11 +62,18 @@ def merge_classes(
 
 
 def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
-    """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`."""
-    flat = segments.reshape(-1)
-    sizes = np.bincount(flat)
-    means = [np.bincount(flat, plane.reshape(-1)) / sizes for plane in planes]
-    return np.stack(means, axis=1).astype(np.float32)
+    """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`.
+
+    Pixels with a negative number are left out; every superpixel must have others.
+    """
+    sizes = pixel_counts(segments)
+    total = sums(np.ascontiguousarray(planes, np.float32), segments, len(sizes))
+    return np.asarray(total / sizes[:, None], np.float32)
+
+
+def pixel_counts(segments: Segments) -> IntArray:
+    """The number of pixels of every superpixel, `[N]`; negative numbers stand for none."""
+    return np.bincount(segments.reshape(-1) + 1)[1:]
 
 
 def node_distribution(distribution: Float32Array, segments: Segments) -> Float32Array:
@@ -70,6 +81,14 @@ def node_distribution(distribution: Float32Array, segments: Segments) -> Float32
     mean = node_means(distribution, segments)
     mean /= mean.sum(axis=1, keepdims=True)
     return mean
+
+
+def node_log_probability(distribution: Float32Array, segments: Segments) -> Float32Array:
+    """The mean of the pixels' log-probabilities over each superpixel, `[N, L]`."""
+    columns = [
+        node_means(np.log(np.maximum(plane, SMALLEST))[None], segments) for plane in distribution
+    ]
+    return np.concatenate(columns, axis=1)
 
 
 def read_scores(path: str | Path, n_classes: int, kind: ScoreKind) -> Float32Array:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from policrf.types import Float32Array
-from policrf.vision.superpixels.slic import Segments
+from policrf.types import Float32Array, Segments
 
 Window = tuple[int, int, int, int]  # top, left, bottom, right in pixels of the image
 

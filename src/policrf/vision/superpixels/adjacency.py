@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.vision.superpixels.slic import Segments
+from policrf.types import Segments
 
 
 class Adjacency(NamedTuple):

@@ -5,7 +5,9 @@ What comes out is the CRF of `build.to_instance`, without what only policies loo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,12 +16,24 @@ from policrf.crf.potentials import Potential, Potts
 from policrf.errors import InvalidInstance
 from policrf.solvers import solve
 from policrf.types import FloatArray, IntArray
-from policrf.vision.build import agreement, box_members, contrast, pairwise, support, unary
+from policrf.vision.build import (
+    agreement,
+    banded,
+    box_members,
+    contrast,
+    gated,
+    long_range,
+    support,
+    unary,
+)
 from policrf.vision.calibration.scores import label_counts
 from policrf.vision.calibration.stages import terms_of
 from policrf.vision.energy_weights import Energy
-from policrf.vision.node_features import Members, edge_weights
+from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
+
+Kept = TypeVar("Kept")
+LEAST_WEIGHT = 1e-9  # as in `build.pairwise`
 
 
 class KeptImage:
@@ -33,20 +47,19 @@ class KeptImage:
             )
         self.record = replace(record, appearance=np.zeros((record.n_nodes, 0), np.float32))
         self.truth: IntArray = record.truth
-        self._unary: dict[float, FloatArray] = {}
-        self._contrast: dict[tuple[float, float], FloatArray] = {}
-        self._members: dict[float, Members] = {}
+        self._kept: dict[tuple[Any, ...], Any] = {}
 
     def crf(self, energy: Energy) -> CRF:
         """The CRF of one energy."""
         groups: list[Potential] = []
-        if energy.alpha > 0:
+        if energy.alpha > 0 or energy.long_range > 0:
             groups.append(self._pairwise(energy))
         if energy.w > 0 or energy.lambda_ > 0:
-            members = self._boxes(energy.foreground)
+            key = "members", energy.foreground
+            members = self._once(key, lambda: box_members(self.record, energy.foreground))
             groups += agreement(self.record, members, energy)
             groups += support(self.record, members, energy)
-        return CRF(self._unaries(energy), *groups)
+        return CRF(self._banded(energy), *groups)
 
     def counts(self, energy: Energy, solver: str, seed: int) -> IntArray:
         """Hits and predicted pixels of a solver's labels, `[2, L]`."""
@@ -67,21 +80,42 @@ class KeptImage:
         return label_counts(self.truth, mixed.argmax(axis=1))
 
     def _unaries(self, energy: Energy) -> FloatArray:
-        if energy.floor not in self._unary:
-            self._unary[energy.floor] = unary(self.record, energy)
-        return self._unary[energy.floor]
+        key = "unary", energy.unary, energy.floor
+        return self._once(key, lambda: unary(self.record, energy))
+
+    def _banded(self, energy: Energy) -> FloatArray:
+        costs = self._unaries(energy)
+        key = "banded", energy.unary, energy.floor, energy.band, energy.unsure
+        return self._once(key, lambda: banded(self.record, costs, energy))
 
     def _pairwise(self, energy: Energy) -> Potts:
-        if energy.gate != "contrast":
-            return pairwise(self.record, energy)
-        key = energy.sigma_colour, energy.sigma_feature
-        if key not in self._contrast:
-            self._contrast[key] = contrast(self.record, energy)
-        weights = energy.alpha * self._contrast[key]
-        chosen = weights > 1e-9
-        return Potts(self.record.edges[chosen].astype(np.int64), weights[chosen])
+        edges, weights = self.record.edges.astype(np.int64), energy.alpha * self._local(energy)
+        if energy.long_range > 0 and len(self.record.far_edges):
+            far = energy.long_range * self._far(energy)
+            edges, at = self._once(("pairs",), self._pairs)
+            weights = np.bincount(at, np.concatenate([weights, far])).astype(np.float64)
+        chosen = weights > LEAST_WEIGHT
+        return Potts(edges[chosen], weights[chosen])
 
-    def _boxes(self, foreground: float) -> Members:
-        if foreground not in self._members:
-            self._members[foreground] = box_members(self.record, foreground)
-        return self._members[foreground]
+    def _local(self, energy: Energy) -> FloatArray:
+        if energy.gate != "contrast":
+            return gated(self.record, energy)
+        key = "contrast", energy.sigma_colour, energy.sigma_feature
+        return self._once(key, lambda: contrast(self.record, energy))
+
+    def _far(self, energy: Energy) -> FloatArray:
+        key = "far", energy.reach, energy.sigma_far
+        return self._once(key, lambda: long_range(self.record, energy))
+
+    def _pairs(self) -> tuple[IntArray, IntArray]:
+        """All pairs of nodes with an edge, once, and where each edge is among them."""
+        record = self.record
+        edges = np.concatenate([record.edges, record.far_edges]).astype(np.int64)
+        keys, at = np.unique(edges[:, 0] * record.n_nodes + edges[:, 1], return_inverse=True)
+        return np.stack(np.divmod(keys, record.n_nodes), axis=1), at
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
+        if key not in self._kept:
+            self._kept[key] = make()
+        kept: Kept = self._kept[key]
+        return kept

@@ -29,7 +29,7 @@ from policrf.vision.calibration.scores import (
 from policrf.vision.calibration.stages import energy_key
 from policrf.vision.energy_weights import Energy
 
-KEPT = 256  # images that a process keeps in memory
+KEPT_NODES = 200_000  # of images that a process keeps in memory, about 1 kB each
 LEAST = 16  # images of the first part
 DROP = 2.0  # standard errors below the best
 
@@ -191,8 +191,9 @@ def count_item(job: Job, item: Item, cache: dict[str, Any]) -> IntArray:
     image = images.get(item.position)
     if image is None:
         image = KeptImage(job.prepared.record(item.position), str(job.prepared.folder))
-        if len(images) < KEPT:
-            images[item.position] = image
+        nodes = image.record.n_nodes + cache.get("nodes", 0)
+        if nodes <= KEPT_NODES:
+            images[item.position], cache["nodes"] = image, nodes
     if item.averaged:
         return np.stack([image.averaged_counts(e.temperature) for e in item.energies])
     return np.stack([image.counts(e, job.solver, job.seed) for e in item.energies])

@@ -2,7 +2,8 @@
 
 Every stage scores its settings on an eighth of the images, then on a quarter, a half and all of
 them. After each part, a setting whose paired difference to the best is below −2 standard errors is
-left out. The images are in one random order, so what a setting has seen is always the beginning.
+left out, and of the others the better half goes on (successive halving), but never fewer than
+eight. The images are in one random order, so what a setting has seen is always the beginning.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from policrf.vision.energy_weights import Energy
 KEPT_NODES = 200_000  # of images that a process keeps in memory, about 1 kB each
 LEAST = 16  # images of the first part
 DROP = 2.0  # standard errors below the best
+FINALISTS = 8  # settings of a stage that halving leaves alone
 
 
 @dataclass(frozen=True)
@@ -153,15 +155,18 @@ class Search:
             row.counts = np.concatenate([row.counts[:start], more])
 
     def _survivors(self, alive: Sequence[str], stop: int) -> list[str]:
-        """Those that may still be the best, and always the best of them."""
+        """The better half of those that may still be the best; at least one."""
         if not alive:
             return []
         others = [row.counts[:stop] for row in self.finished()]
         seen = self._counts([self.rows[key].counts for key in alive] + others)
         values, without = scores(seen), scores_without(seen)
-        best, first = int(values.argmax()), int(values[: len(alive)].argmax())
+        best = int(values.argmax())
         worse = values - values[best] < -DROP * errors(without, without[best])
-        return [key for s, key in enumerate(alive) if not worse[s] or s == first]
+        order = np.argsort(-values[: len(alive)], kind="stable")
+        keep = [int(s) for s in order if not worse[s]] or [int(order[0])]
+        keep = keep[: max(FINALISTS, (len(alive) + 1) // 2)]
+        return [alive[s] for s in sorted(keep)]
 
     def _pass(
         self, stage: str, energies: Sequence[Energy], start: int, stop: int, averaged: bool = False

@@ -13,7 +13,7 @@ from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potential, Potts
 from policrf.crf.selection import parse_potentials
 from policrf.types import FloatArray
-from policrf.vision.band import free_nodes, pinned
+from policrf.vision.band import NO_EDGES, WeightedEdges, free_nodes, pinned
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import Members, edge_weights, node_features
 from policrf.vision.record import Record
@@ -45,16 +45,16 @@ def to_instance(
     """
     kinds = parse_potentials(potentials)
     members = box_members(record, energy.foreground)
-    groups: list[Potential] = []
-    if Potts in kinds:
-        groups.append(pairwise(record, energy))
+    costs = unary(record, energy)
+    edges = weighted_edges(record, energy) if Potts in kinds else NO_EDGES
+    if energy.band > 0:
+        best = costs.argmin(axis=1)
+        costs, edges = pinned(costs, edges, best, free_nodes(record, best, energy))
+    groups: list[Potential] = [Potts(*edges)] if Potts in kinds else []
     if BoxAgreement in kinds:
         groups += agreement(record, members, energy)
     if BoxSupport in kinds:
         groups += support(record, members, energy)
-    costs = unary(record, energy)
-    if groups:  # a band changes nothing about the best labels of single nodes
-        costs = banded(record, costs, energy)
     values, names = node_features(record, members, features)
     return Instance(
         crf=CRF(costs, *groups),
@@ -77,16 +77,13 @@ def unary(record: Record, energy: Energy) -> FloatArray:
     return -np.log(np.maximum(record.distribution.astype(np.float64), energy.floor))
 
 
-def banded(record: Record, costs: FloatArray, energy: Energy) -> FloatArray:
-    """Unaries `[N, L]` that hold superpixels outside the band to their best label."""
-    if energy.band == 0:
-        return costs
-    labels = costs.argmin(axis=1)
-    return pinned(costs, labels, free_nodes(record, labels, energy))
-
-
 def pairwise(record: Record, energy: Energy) -> Potts:
-    """The edges whose gate is open and the long-range edges, with their weights."""
+    """All edges as a potential, whatever the band."""
+    return Potts(*weighted_edges(record, energy))
+
+
+def weighted_edges(record: Record, energy: Energy) -> WeightedEdges:
+    """The edges whose gate is open and the long-range edges; pairs that are both add up."""
     weights = energy.alpha * (
         contrast(record, energy) if energy.gate == "contrast" else gated(record, energy)
     )
@@ -98,7 +95,7 @@ def pairwise(record: Record, energy: Energy) -> Potts:
             record.n_nodes,
         )
     chosen = weights > 1e-9
-    return Potts(edges[chosen].astype(np.int64), weights[chosen])
+    return WeightedEdges(edges[chosen].astype(np.int64), weights[chosen])
 
 
 def gated(record: Record, energy: Energy) -> FloatArray:

@@ -15,10 +15,10 @@ from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential, Potts
 from policrf.errors import InvalidInstance
 from policrf.solvers import solve
-from policrf.types import FloatArray, IntArray
+from policrf.types import BoolArray, FloatArray, IntArray
+from policrf.vision.band import NO_EDGES, WeightedEdges, free_nodes, pinned
 from policrf.vision.build import (
     agreement,
-    banded,
     box_members,
     contrast,
     gated,
@@ -33,7 +33,7 @@ from policrf.vision.node_features import edge_weights
 from policrf.vision.record import Record
 
 Kept = TypeVar("Kept")
-LEAST_WEIGHT = 1e-9  # as in `build.pairwise`
+LEAST_WEIGHT = 1e-9  # as in `build.weighted_edges`
 
 
 class KeptImage:
@@ -51,15 +51,17 @@ class KeptImage:
 
     def crf(self, energy: Energy) -> CRF:
         """The CRF of one energy."""
-        groups: list[Potential] = []
-        if energy.alpha > 0 or energy.long_range > 0:
-            groups.append(self._pairwise(energy))
+        costs, edges = self._unaries(energy), self._edges(energy)
+        if energy.band > 0:
+            best, free = self._band(energy, costs)
+            costs, edges = pinned(costs, edges, best, free)
+        groups: list[Potential] = [Potts(*edges)]
         if energy.w > 0 or energy.lambda_ > 0:
             key = "members", energy.foreground
             members = self._once(key, lambda: box_members(self.record, energy.foreground))
             groups += agreement(self.record, members, energy)
             groups += support(self.record, members, energy)
-        return CRF(self._banded(energy), *groups)
+        return CRF(costs, *groups)
 
     def counts(self, energy: Energy, solver: str, seed: int) -> IntArray:
         """Hits and predicted pixels of a solver's labels, `[2, L]`."""
@@ -83,19 +85,27 @@ class KeptImage:
         key = "unary", energy.unary, energy.floor
         return self._once(key, lambda: unary(self.record, energy))
 
-    def _banded(self, energy: Energy) -> FloatArray:
-        costs = self._unaries(energy)
-        key = "banded", energy.unary, energy.floor, energy.band, energy.unsure
-        return self._once(key, lambda: banded(self.record, costs, energy))
+    def _band(self, energy: Energy, costs: FloatArray) -> tuple[IntArray, BoolArray]:
+        """The best label of every single node, and which nodes are variables."""
+        key = "band", energy.unary, energy.floor, energy.band, energy.unsure
 
-    def _pairwise(self, energy: Energy) -> Potts:
+        def band() -> tuple[IntArray, BoolArray]:
+            best = costs.argmin(axis=1)
+            return best, free_nodes(self.record, best, energy)
+
+        return self._once(key, band)
+
+    def _edges(self, energy: Energy) -> WeightedEdges:
+        """As `build.weighted_edges`."""
+        if energy.alpha == energy.long_range == 0:
+            return NO_EDGES
         edges, weights = self.record.edges.astype(np.int64), energy.alpha * self._local(energy)
         if energy.long_range > 0 and len(self.record.far_edges):
             far = energy.long_range * self._far(energy)
             edges, at = self._once(("pairs",), self._pairs)
             weights = np.bincount(at, np.concatenate([weights, far])).astype(np.float64)
         chosen = weights > LEAST_WEIGHT
-        return Potts(edges[chosen], weights[chosen])
+        return WeightedEdges(edges[chosen], weights[chosen])
 
     def _local(self, energy: Energy) -> FloatArray:
         if energy.gate != "contrast":

@@ -85,10 +85,12 @@ def node_distribution(distribution: Float32Array, segments: Segments) -> Float32
 
 def node_log_probability(distribution: Float32Array, segments: Segments) -> Float32Array:
     """The mean of the pixels' log-probabilities over each superpixel, `[N, L]`."""
-    columns = [
-        node_means(np.log(np.maximum(plane, SMALLEST))[None], segments) for plane in distribution
-    ]
-    return np.concatenate(columns, axis=1)
+    sizes = pixel_counts(segments)
+    mean = np.empty((len(sizes), len(distribution)), np.float32)
+    for label, plane in enumerate(distribution):
+        logs = np.log(np.maximum(plane, SMALLEST))
+        mean[:, label] = sums(logs[None], segments, len(sizes))[:, 0] / sizes
+    return mean
 
 
 def read_scores(path: str | Path, n_classes: int, kind: ScoreKind) -> Float32Array:

@@ -15,10 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.compiled import kernel
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
-from policrf.vision.superpixels.sums import sums
+from policrf.vision.superpixels.sums import count_pixels, sums
 
 SMALLEST = np.float32(1e-9)  # of the probabilities whose logarithm is taken
 
@@ -61,6 +62,22 @@ def merge_classes(
     return merged
 
 
+@kernel
+def best_labels(distribution: Float32Array) -> NDArray[np.int32]:
+    """The most probable label of every pixel of `[L, H, W]`, the first of equals, `[H, W]`."""
+    height, width = distribution.shape[1], distribution.shape[2]
+    labels = np.zeros((height, width), np.int32)
+    highest = distribution[0].copy()
+    for label in range(1, len(distribution)):
+        for y in range(height):
+            plane, top, row = distribution[label, y], highest[y], labels[y]
+            for x in range(width):
+                better = plane[x] > top[x]
+                top[x] = plane[x] if better else top[x]
+                row[x] = np.int32(label) if better else row[x]
+    return labels
+
+
 def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
     """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`.
 
@@ -73,7 +90,7 @@ def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
 
 def pixel_counts(segments: Segments) -> IntArray:
     """The number of pixels of every superpixel, `[N]`; negative numbers stand for none."""
-    return np.bincount(segments.reshape(-1) + 1)[1:]
+    return count_pixels(segments, int(segments.max()) + 1)
 
 
 def node_distribution(distribution: Float32Array, segments: Segments) -> Float32Array:
@@ -85,10 +102,12 @@ def node_distribution(distribution: Float32Array, segments: Segments) -> Float32
 
 def node_log_probability(distribution: Float32Array, segments: Segments) -> Float32Array:
     """The mean of the pixels' log-probabilities over each superpixel, `[N, L]`."""
-    columns = [
-        node_means(np.log(np.maximum(plane, SMALLEST))[None], segments) for plane in distribution
-    ]
-    return np.concatenate(columns, axis=1)
+    sizes = pixel_counts(segments)
+    mean = np.empty((len(sizes), len(distribution)), np.float32)
+    for label, plane in enumerate(distribution):
+        logs = np.log(np.maximum(plane, SMALLEST))
+        mean[:, label] = sums(logs[None], segments, len(sizes))[:, 0] / sizes
+    return mean
 
 
 def read_scores(path: str | Path, n_classes: int, kind: ScoreKind) -> Float32Array:

@@ -1,1 +1,1 @@
-"""Choosing an energy on prepared data: stages, early stopping, scores with errors, the choice, files."""
+"""Choosing an energy on prepared data: stages, scores with errors, the choice, its files."""

@@ -15,6 +15,7 @@ Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 Pixels = NDArray[np.uint8]  # [H, W, 3]; RGB
 LabelMap = NDArray[np.int32]  # [H, W]; the label of every pixel, VOID where the truth is unknown
+Segments = NDArray[np.int32]  # [H, W]; superpixels 0 … N−1, each occurring and connected
 VOID = -1
 
 

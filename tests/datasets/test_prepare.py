@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def test_records_survive_the_store(tmp_path):
     (tmp_path / "shards").mkdir()
     write_shard(shard_path(tmp_path, 0), records, [("bad", "why")])
     _start(tmp_path, recipe())
-    assert _finish(tmp_path, 1)[0] == 3
+    assert _finish(tmp_path, 1)[0] == [record.n_nodes for record in records]
     store = Prepared(tmp_path)
     assert store.names == ["scene0", "scene1", "scene2"]
     for k, original in enumerate(records):
@@ -128,6 +129,33 @@ def test_another_recipe_in_the_same_folder_is_refused(scenes, prepared, capsys):
     arguments[arguments.index("--superpixels") + 1] = "41"
     assert call(arguments) == 2
     assert "superpixels was 40 and is 41" in capsys.readouterr().err
+
+
+def test_data_of_another_schema_is_refused_in_one_sentence(scenes, prepared, tmp_path, capsys):
+    old = tmp_path / "old"
+    shutil.copytree(prepared, old)
+    about = json.loads((old / "recipe.json").read_text())
+    about["versions"]["schema"] = "1"
+    del about["recipe"]["follow_net"]
+    (old / "recipe.json").write_text(json.dumps(about))
+    with pytest.raises(InvalidFile, match=r"old: prepared by another version.*prepare .* again"):
+        Prepared(old)
+    assert call(prepare_arguments(scenes, old)) == 2
+    assert "schema 1" in capsys.readouterr().err
+
+
+def test_the_summary_says_how_many_superpixels_there_are(scenes, prepared, capsys):
+    assert call([*prepare_arguments(scenes, prepared), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["superpixels"] == pytest.approx(np.mean(Prepared(prepared).n_nodes))
+
+
+def test_superpixels_and_long_range_edges_are_options(scenes, tmp_path):
+    arguments = prepare_arguments(scenes, tmp_path / "plain")
+    assert call([*arguments, "--no-follow-net", "--long-range", "0", "--limit", "2"]) == 0
+    store = Prepared(tmp_path / "plain")
+    assert (store.recipe.follow_net, store.recipe.long_range) == (False, 0)
+    assert len(store.record(0).far_edges) == 0
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from tests.vision.builders import LABELS, recipe, record, scene
 import policrf as pc
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.build import box_members, pairwise, to_instance
+from policrf.vision.build import box_members, pairwise, to_instance, unary
 from policrf.vision.energy_weights import Energy
 from policrf.vision.node_features import node_features
 from policrf.vision.pipeline import Pipeline
@@ -65,7 +65,7 @@ def test_the_hard_gates_split_the_edges():
     beta = float(np.median(RECORD.product))
     below = pairwise(RECORD, Energy(gate="below", alpha=0.7, beta=beta))
     above = pairwise(RECORD, Energy(gate="above", alpha=0.7, beta=beta))
-    assert len(below) + len(above) == len(RECORD.edges)
+    assert len(below.edges) + len(above.edges) == len(RECORD.edges)
     assert (below.weights == 0.7).all()
     lookup = {tuple(edge): p for edge, p in zip(RECORD.edges.tolist(), RECORD.product, strict=True)}
     assert all(abs(lookup[tuple(edge)]) < beta for edge in below.edges.tolist())
@@ -195,3 +195,129 @@ def test_the_crf_repairs_the_net():
             labels = pc.solve(instance, solver).labels
             right[solver] += instance.truth[np.arange(len(labels)), labels].sum()
     assert right["icm"] > right["unary"]
+
+
+def test_unaries_by_pixels_are_sums_of_log_probabilities():
+    rendered = scene(0)
+    view = Pipeline(recipe()).view(rendered.image, scores=rendered.scores)
+    found = unary(view.record, Energy(unary="pixels", floor=1e-9))
+    logs = -np.log(np.maximum(view.distribution, 1e-9))
+    best = view.distribution.argmax(axis=0)
+    label = found.argmin(axis=1)[view.segments]
+    for node in range(0, view.record.n_nodes, 9):
+        own = (view.segments == node) & (best == label)  # joined fragments have no say
+        expected = logs[:, own].mean(axis=1) * (view.segments == node).sum()
+        np.testing.assert_allclose(found[node], expected, rtol=1e-4)
+
+
+def test_weights_by_pixels_grow_with_the_pixels():
+    mean, pixels = Energy(w=0.5, lambda_=2, C=3), Energy(w=0.5, lambda_=2, C=3, unary="pixels")
+    one, other = (to_instance(RECORD, e, potentials="u+hop1+hop2") for e in (mean, pixels))
+    for kind, weights in ((BoxAgreement, "weights"), (BoxSupport, "penalties")):
+        first, second = group(one, kind), group(other, kind)
+        sizes = [RECORD.pixels[clique].mean() for clique in first]
+        np.testing.assert_allclose(
+            getattr(second, weights), getattr(first, weights) * sizes, rtol=1e-6
+        )
+    beta = float(np.median(RECORD.product))
+    gate = Energy(gate="above", alpha=0.7, beta=beta, unary="pixels")
+    np.testing.assert_allclose(
+        pairwise(RECORD, gate).weights, 0.7 * RECORD.length[np.abs(RECORD.product) >= beta]
+    )
+
+
+def far_weights(record, energy):
+    """W K_ij n_i n_j / sqrt(D_i D_j) by pairs, with plain loops."""
+    height, width = record.working_size
+    place = record.position * [height, width]
+    kernel = {}
+    for i, j in record.far_edges.tolist():
+        away = ((place[i] - place[j]) ** 2).sum() / (2 * energy.reach**2)
+        other = ((record.colour[i] - record.colour[j]) ** 2).sum() / (2 * energy.sigma_far**2)
+        kernel[i, j] = math.exp(-float(away + other))
+    n = record.pixels.astype(float)
+    mass = n.copy()
+    for (i, j), value in kernel.items():
+        mass[i] += value * n[j]
+        mass[j] += value * n[i]
+    return {
+        (i, j): energy.long_range * value * n[i] * n[j] / math.sqrt(mass[i] * mass[j])
+        for (i, j), value in kernel.items()
+    }
+
+
+def test_long_range_edges_add_to_the_borders():
+    energy = Energy(alpha=0.5, long_range=2.0, reach=30.0, sigma_far=8.0)
+    expected = far_weights(RECORD, energy)
+    near = pairwise(RECORD, energy.replace(long_range=0))
+    both = 0
+    for edge, weight in zip(map(tuple, near.edges.tolist()), near.weights, strict=True):
+        both += edge in expected
+        expected[edge] = expected.get(edge, 0.0) + weight
+    found = pairwise(RECORD, energy)
+    lookup = dict(zip(map(tuple, found.edges.tolist()), found.weights, strict=True))
+    assert both > 10
+    assert len(lookup) == len(found.edges)
+    assert set(lookup) <= set(expected)
+    for edge, weight in expected.items():
+        assert lookup.get(edge, 0.0) == pytest.approx(weight, rel=1e-3, abs=1e-8)
+
+
+def test_long_range_edges_know_the_working_size():
+    rendered = scene(0, (144, 192))
+    record = Pipeline(recipe(max_side=96)).view(rendered.image, scores=rendered.scores).record
+    np.testing.assert_allclose(record.working_size, [72, 96])
+    assert record.pixels.sum() * 4 == record.size.sum()
+    assert pairwise(record, Energy(alpha=0, long_range=1.0)).weights.sum() > 0
+
+
+@pytest.mark.parametrize("rings", [1, 2])
+def test_the_band_is_what_lies_within_some_rings_of_a_boundary(rings):
+    labels = unary(RECORD, Energy()).argmin(axis=1)
+    neighbours = [set() for _ in labels]
+    for i, j in RECORD.edges.tolist():
+        neighbours[i].add(j)
+        neighbours[j].add(i)
+    near = {i for i in range(len(labels)) if any(labels[j] != labels[i] for j in neighbours[i])}
+    for _ in range(rings - 1):
+        near |= {j for i in near for j in neighbours[i]}
+    instance = to_instance(RECORD, Energy(band=rings))
+    free = np.isfinite(instance.crf.unary).sum(axis=1)
+    assert 0 < len(near) < len(labels)
+    assert set(np.flatnonzero(free > 1).tolist()) == near
+    assert set(free.tolist()) == {1, len(LABELS)}
+    unsure = to_instance(RECORD, Energy(band=rings, unsure=0.999))
+    more = np.isfinite(unsure.crf.unary).sum(axis=1) > 1
+    np.testing.assert_array_equal(
+        more, (free > 1) | (RECORD.distribution.max(axis=1) < np.float32(0.999))
+    )
+
+
+def test_a_band_leaves_the_energy_as_it_is():
+    whole = Energy(unary="pixels", alpha=4, long_range=1, w=0.2, lambda_=0.2)
+    plain, held = to_instance(RECORD, whole).crf, to_instance(RECORD, whole.replace(band=1)).crf
+    free = np.isfinite(held.unary).sum(axis=1) > 1
+    labels = plain.unary.argmin(axis=1)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        labels[free] = rng.integers(0, len(LABELS), free.sum())
+        assert held.energy(labels) == pytest.approx(plain.energy(labels), rel=1e-9)
+    assert len(held.groups(Potts)[0]) < len(plain.groups(Potts)[0])
+    np.testing.assert_array_equal(held.unary.argmin(axis=1), plain.unary.argmin(axis=1))
+
+
+@pytest.mark.parametrize(
+    "solver", ["alpha_expansion", "icm", "belief_propagation", "mean_field", "untrained", "exact"]
+)
+def test_superpixels_outside_the_band_keep_the_nets_label(solver):
+    energy = Energy(
+        unary="pixels", alpha=4, sigma_colour=20, long_range=1, band=1, w=0.2, lambda_=0.2
+    )
+    record_ = record(3, size=(48, 64), superpixels=20)
+    instance = to_instance(record_, energy)
+    fixed = np.isfinite(instance.crf.unary).sum(axis=1) == 1
+    assert 0 < fixed.sum() < len(fixed)
+    solution = pc.solve(instance, solver, seconds=5)
+    assert math.isfinite(solution.energy)
+    best = unary(record_, energy).argmin(axis=1)
+    np.testing.assert_array_equal(solution.labels[fixed], best[fixed])

@@ -52,8 +52,9 @@ def test_twenty_four_megapixels():
 
 def test_scores_of_any_resolution():
     rendered = scene(0)
-    full = Pipeline(recipe()).view(rendered.image, scores=rendered.scores).record
-    coarse = Pipeline(recipe()).view(rendered.image, scores=rendered.scores[::4, ::4]).record
+    plain = Pipeline(recipe(follow_net=False))  # the same superpixels for both
+    full = plain.view(rendered.image, scores=rendered.scores).record
+    coarse = plain.view(rendered.image, scores=rendered.scores[::4, ::4]).record
     agree = full.distribution.argmax(axis=1) == coarse.distribution.argmax(axis=1)
     assert agree.mean() > 0.9
 

@@ -56,13 +56,15 @@ def _report(config: Config, summary: Summary, seconds: float) -> None:
     if config.json:
         report = {
             "out": config.out, "prepared": summary.prepared, "reused": summary.reused,
-            "skipped": summary.skipped, "seconds": seconds, "images_per_second": rate,
+            "skipped": summary.skipped, "superpixels": summary.superpixels, "seconds": seconds,
+            "images_per_second": rate,
         }  # fmt: skip
         print(to_json(report))
         return
     print(
         f"{config.out}: {summary.prepared} images prepared, {len(summary.skipped)} skipped; "
-        f"{fresh} now, in {seconds:.1f} s ({rate:.2f} images/s)"
+        f"{summary.superpixels:.0f} superpixels an image; {fresh} now, "
+        f"in {seconds:.1f} s ({rate:.2f} images/s)"
     )
     for skip in summary.skipped[:5]:
         print(f"  skipped {skip.name}: {skip.reason}")

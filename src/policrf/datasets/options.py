@@ -68,7 +68,13 @@ class PrepareOptions:
     superpixels: int = Recipe.superpixels
     """How many superpixels SLIC is asked for."""
     compactness: float = Recipe.compactness
-    """SLIC: weight of closeness against colour."""
+    """SLIC: the distance in Lab that counts as much as the side of a superpixel."""
+    follow_net: bool = Recipe.follow_net
+    """Cut superpixels along the boundaries of the net's labels."""
+    smallest: int = Recipe.smallest
+    """Fragments of such a cut with fewer pixels are joined to a neighbour."""
+    long_range: int = Recipe.long_range
+    """Tie every superpixel also to its nearest in position and colour, this many; 0 for none."""
     max_side: int = Recipe.max_side
     """Larger images are worked on at this size."""
     grabcut_scale: float = Recipe.grabcut_scale

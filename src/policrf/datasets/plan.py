@@ -41,6 +41,8 @@ class Summary:
     """Images that could not be used."""
     reused: int
     """Images that an earlier run had finished."""
+    superpixels: float
+    """Mean number of superpixels of an image."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,9 @@ def make_recipe(dataset: Dataset, about: dict[str, Any], options: PrepareOptions
         labels=dataset.labels,
         superpixels=options.superpixels,
         compactness=options.compactness,
+        follow_net=options.follow_net,
+        smallest=options.smallest,
+        long_range=options.long_range,
         max_side=options.max_side,
         net=file_digest(options.net),
         net_classes=net_classes,

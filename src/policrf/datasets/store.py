@@ -23,17 +23,17 @@ from policrf.errors import InvalidFile
 from policrf.metrics import dense_matrix, sparse_rows
 from policrf.optional import need
 from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.recipe import Recipe
+from policrf.vision.recipe import read_recipe
 from policrf.vision.record import ARRAYS, COUNTS, Record
 
 SHARD_SIZE = 32
 _INTEGERS = {
-    "size", "edges", "length", "box_labels", "box_support", "box_ptr", "box_nodes", "truth",
-    "net_confusion",
+    "size", "pixels", "edges", "far_edges", "length", "box_labels", "box_support", "box_ptr",
+    "box_nodes", "truth", "net_confusion",
 }  # fmt: skip
 # Columns of the two-dimensional arrays whose width is always the same.
 _WIDTH = {
-    "colour": 3, "position": 2, "edges": 2, "boxes": 4,
+    "colour": 3, "position": 2, "edges": 2, "far_edges": 2, "boxes": 4,
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ class Prepared:
         self.folder = Path(folder)
         index = read_part(self.folder, "index.json")
         about = read_part(self.folder, "recipe.json")
-        self.recipe = Recipe.from_dict(about["recipe"], str(self.folder / "recipe.json"))
+        self.recipe = read_recipe(about, self.folder)
         self.labels = self.recipe.labels
         self.names: list[str] = index["names"]
         self.n_nodes: list[int] = index["nodes"]
@@ -187,7 +187,8 @@ def _record(table: Any) -> Record:
     n_labels = len(arrays["distribution"]) // n_nodes
     for name, width in _WIDTH.items():
         arrays[name] = arrays[name].reshape(-1, width)
-    arrays["distribution"] = arrays["distribution"].reshape(n_nodes, n_labels)
+    for name in ("distribution", "log_probability"):
+        arrays[name] = arrays[name].reshape(n_nodes, n_labels)
     arrays["appearance"] = arrays["appearance"].reshape(n_nodes, -1)
     arrays["box_distribution"] = arrays["box_distribution"].reshape(n_boxes, n_labels)
     has_truth = table.column("has_truth")[0].as_py()

@@ -29,7 +29,7 @@ from policrf.datasets.store import (
 from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.hypercolumns import Reduction
-from policrf.vision.recipe import Recipe, library_versions
+from policrf.vision.recipe import Recipe, library_versions, read_recipe
 from policrf.vision.record import Record
 
 FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
@@ -76,11 +76,16 @@ def write_prepared(
                 else:
                     skips.append(result)
             write_shard(shard_path(folder, number), records, [astuple(skip) for skip in skips])
-    prepared, skips = _finish(folder, len(numbers))
-    if not prepared:
+    nodes, skips = _finish(folder, len(numbers))
+    if not nodes:
         first = f"; the first, {skips[0].name}: {skips[0].reason}" if skips else ""
         raise InvalidFile(f"{folder}: none of {total} images could be used{first}")
-    return Summary(prepared, tuple(skips), total - len(todo))
+    return Summary(
+        prepared=len(nodes),
+        skipped=tuple(skips),
+        reused=total - len(todo),
+        superpixels=float(np.mean(nodes)),
+    )
 
 
 def _part(samples: list[Sample], number: int) -> list[Sample]:
@@ -101,7 +106,7 @@ def _start(folder: Path, recipe: Recipe) -> None:
     content = {"recipe": recipe.as_dict(), "versions": library_versions()}
     if file.exists():
         there = read_json(file)
-        difference = recipe.difference(Recipe.from_dict(there["recipe"], str(file)))
+        difference = recipe.difference(read_recipe(there, folder))
         if difference is None and there["versions"] != content["versions"]:
             difference = "it was made with other versions of the libraries"
         if difference is not None:
@@ -138,8 +143,8 @@ def _reduction(plan: Plan, folder: Path, samples: list[Sample], jobs: int) -> Re
     return found
 
 
-def _finish(folder: Path, n_shards: int) -> tuple[int, list[Skip]]:
-    """Write the report and, last, the index."""
+def _finish(folder: Path, n_shards: int) -> tuple[list[int], list[Skip]]:
+    """Write the report and, last, the index; the numbers of superpixels, and what was skipped."""
     names, nodes, places, skips = [], [], [], []
     for number in range(n_shards):
         summary = read_summary(shard_path(folder, number))
@@ -153,4 +158,4 @@ def _finish(folder: Path, n_shards: int) -> tuple[int, list[Skip]]:
     }
     write_json(folder / "report.json", report)
     write_json(folder / "index.json", {"names": names, "nodes": nodes, "places": places})
-    return len(names), skips
+    return nodes, skips

@@ -27,7 +27,10 @@ def label_colours(count: int) -> NDArray[np.uint8]:
 
 def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
     """The image with every labeled pixel tinted in its label's colour; label 0 is not tinted."""
-    tint = label_colours(256)[labels]
-    share = np.where(labels[..., None] > 0, opacity, 0.0)
-    mixed: Pixels = (pixels * (1 - share) + tint * share).round().astype(np.uint8)
+    colours = label_colours(256)
+    mixed = pixels.copy()
+    for top in range(0, len(pixels), 256):  # a photo of floats would not fit
+        part, label = pixels[top : top + 256], labels[top : top + 256]
+        share = np.where(label[..., None] > 0, opacity, 0.0)
+        mixed[top : top + 256] = (part * (1 - share) + colours[label] * share).round()
     return mixed

@@ -4,10 +4,10 @@ An image goes through `pipeline` (superpixels, net, detector, foregrounds) into 
 quantities; `build` applies an energy's weights to it; `segment` does all of it for one photo.
 
     nets/           files of segmentation nets and detectors, hypercolumns, precomputed detections
-    superpixels/    SLIC, which superpixels touch, labels back onto pixels
+    superpixels/    SLIC, cut along a net's labels, which superpixels touch, labels back onto pixels
     calibration/    choosing the weights on prepared training data
 
-Each foreign library is touched in one file: Pillow in images, OpenCV in opencv, scikit-image in
-superpixels/slic, TFLite and ONNX in nets/tflite and nets/onnx; matplotlib in plots/figures.
+Each foreign library is touched in one file: Pillow in images, OpenCV in opencv, TFLite and ONNX in
+nets/tflite and nets/onnx; matplotlib in plots/figures.
 Everything else is numpy and scipy.
 """

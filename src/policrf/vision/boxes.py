@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.crf.box_overlap import covered_share, inside_larger
-from policrf.types import Float32Array, IntArray, Pixels
+from policrf.types import Float32Array, IntArray, Pixels, Segments
 from policrf.vision.classes import NO_LABEL
 from policrf.vision.opencv import grabcut, resize, suppress
-from policrf.vision.superpixels.slic import Segments
 
 SupportRule = Literal["inside", "rider", "none"]
 RIDER_SHARE = 0.1  # a pedestrian rides a bicycle whose box covers this much of theirs

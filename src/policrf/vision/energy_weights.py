@@ -3,8 +3,15 @@
 f_ij  = α [y_i ≠ y_j] where the gate is open:   below  |g_i · g_j| < β   (the paper's literal form)
                                                 above  |g_i · g_j| ≥ β   (similar superpixels agree)
 contrast: α · border length · exp(−‖ΔLab‖² / 2σ_c² − (1 − g_i · g_j) / σ_g) [y_i ≠ y_j]
+long range, on top: W · K_ij n_i n_j / √(D_i D_j) [y_i ≠ y_j], K_ij = exp(−‖Δposition‖² / 2 reach²
+        − ‖ΔLab‖² / 2σ_f²), D_i = n_i + Σ_j K_ij n_j, n = pixels of a superpixel
+f_i   = −log of the mean distribution, or (unary = pixels) −n_i · mean log-probability
 HOP1  = w · c_b · min(#match, #mismatch)
 HOP2  = λ_b [#{y_i = l} < |I_b| / C] with λ_b = λ c_b |I_b|, or λ for every box (the paper's)
+
+With unary = pixels every weight is in nats a pixel, and so has the same meaning whatever the number
+of superpixels: α of a pixel of border (with each gate), W, w and per_node λ of a pixel of area (a
+box's w and λ c_b |I_b| are multiplied by the mean number of pixels of its nodes).
 """
 
 from __future__ import annotations
@@ -20,8 +27,15 @@ from policrf.vision.yaml_file import read_mapping
 Gate = Literal["below", "above", "contrast"]
 Penalty = Literal["per_node", "fixed"]
 Support = Literal["special", "all"]
+Unary = Literal["mean", "pixels"]
 
-_CHOICES = {"gate": get_args(Gate), "penalty": get_args(Penalty), "support": get_args(Support)}
+_CHOICES = {
+    "gate": get_args(Gate),
+    "penalty": get_args(Penalty),
+    "support": get_args(Support),
+    "unary": get_args(Unary),
+}
+_COUNTS = ("band",)
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,22 @@ class Energy:
     temperature
         Of the softmax over neighbours' g_i · g_j that gives a policy its edge weights.
     floor
-        Smallest probability; the unary of a node is at most −log of it.
+        Smallest probability; the unary of a node (with unary = pixels: a pixel's share of it) is at
+        most −log of it.
+    unary
+        mean: −log of the mean distribution, every superpixel counts the same (the paper's); pixels:
+        minus the mean log-probability times the number of pixels.
+    long_range
+        W, what all long-range edges of a pixel are worth together, about; 0 leaves them out.
+    reach
+        Of the long-range edges, in pixels.
+    sigma_far
+        σ_f of the long-range edges, in units of Lab.
+    band
+        Only superpixels within this many rings of a boundary of the net's labels are variables, the
+        others keep the net's label; 0: all are variables.
+    unsure
+        With a band: superpixels whose best mean probability is below this are variables, too.
     """
 
     gate: Gate = "contrast"
@@ -71,6 +100,12 @@ class Energy:
     foreground: float = 0.5
     temperature: float = 0.1
     floor: float = 1e-3
+    unary: Unary = "mean"
+    long_range: float = 0.0
+    reach: float = 67.0
+    sigma_far: float = 5.0
+    band: int = 0
+    unsure: float = 0.0
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -79,19 +114,27 @@ class Energy:
                     f"energy: {name} is {getattr(self, name)!r}; it is one of {', '.join(allowed)}"
                 )
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in _CHOICES:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise InvalidOption(f"energy: {_shown(field.name)} is {value!r}, not a number")
-            object.__setattr__(self, field.name, float(value))
-        for name in ("alpha", "w", "lambda_"):
+            if field.name not in _CHOICES:
+                self._keep_number(field.name)
+        for name in ("alpha", "w", "lambda_", "long_range"):
             _require(name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "at least 0")
-        for name in ("sigma_colour", "sigma_feature", "temperature"):
+        for name in ("sigma_colour", "sigma_feature", "temperature", "reach", "sigma_far"):
             _require(name, getattr(self, name), getattr(self, name) > 0, "above 0")
         _require("C", self.C, self.C >= 1, "at least 1")
         _require("foreground", self.foreground, 0 < self.foreground <= 1, "within 0 … 1")
         _require("floor", self.floor, 0 < self.floor < 0.5, "above 0 and below 0.5")
+        _require("unsure", self.unsure, 0 <= self.unsure <= 1, "within 0 … 1")
+
+    def _keep_number(self, name: str) -> None:
+        """Keep a weight as a float, a count as an int."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise InvalidOption(f"energy: {_shown(name)} is {value!r}, not a number")
+        if name not in _COUNTS:
+            object.__setattr__(self, name, float(value))
+            return
+        _require(name, value, 0 <= value < math.inf and value % 1 == 0, "a whole number from 0")
+        object.__setattr__(self, name, int(value))
 
     def replace(self, **changes: Any) -> Energy:
         """A copy with some weights changed."""

@@ -34,9 +34,11 @@ def resize(image: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     return result
 
 
-def to_lab(image: Pixels) -> Float32Array:
-    """CIE Lab, L in 0 … 100."""
+def to_lab(image: Pixels, blur: float = 0.0) -> Float32Array:
+    """CIE Lab, L in 0 … 100, after a Gaussian blur of that width in pixels."""
     cv2 = _cv2()
+    if blur > 0:
+        image = cv2.GaussianBlur(image, (0, 0), blur)
     lab: Float32Array = cv2.cvtColor(image.astype(np.float32) / 255.0, cv2.COLOR_RGB2LAB)
     return lab
 

@@ -1,7 +1,7 @@
 """Pipeline: image -> record, with the nets of a recipe loaded once.
 
-SLIC -> adjacency -> the net's distributions -> hypercolumns and their products -> detections ->
-GrabCut foregrounds -> what the truth says of every superpixel.
+The net's distributions -> superpixels, cut along its labels -> averages and hypercolumns ->
+detections -> GrabCut foregrounds -> edges -> what the truth says of every superpixel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.metrics import pair_counts
-from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels
+from policrf.types import VOID, Float32Array, IntArray, LabelMap, Pixels, Segments
 from policrf.vision.boxes import (
     BoxNodes,
     Detections,
@@ -24,17 +24,20 @@ from policrf.vision.boxes import (
 )
 from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
 from policrf.vision.nets.loaded import LoadedNets
-from policrf.vision.opencv import resize, to_lab
+from policrf.vision.opencv import resize
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record
 from policrf.vision.stopwatch import Stopwatch
 from policrf.vision.superpixels.adjacency import adjacency
+from policrf.vision.superpixels.far import far_edges
 from policrf.vision.superpixels.project import enlarged
-from policrf.vision.superpixels.slic import Segments, superpixels
+from policrf.vision.superpixels.regions import Regions, find_regions
 from policrf.vision.unaries import (
     merge_classes,
     node_distribution,
+    node_log_probability,
     node_means,
+    pixel_counts,
     pixel_distribution,
 )
 
@@ -48,7 +51,7 @@ class ImageView:
     distribution: Float32Array  # [L, H, W]
     detections: Detections
     seconds: dict[str, float]
-    """What each part took: superpixels, net, averages, detector, foreground, graph."""
+    """What each part took: net, upsampling, superpixels, averages, detector, foreground, graph."""
 
 
 class _Parts(NamedTuple):
@@ -56,7 +59,7 @@ class _Parts(NamedTuple):
 
     work: Pixels
     """The image at the working size."""
-    segments: Segments
+    regions: Regions
     pixels: Float32Array
     """Distribution of every pixel, `[L, H, W]`."""
     nodes: Float32Array
@@ -114,17 +117,17 @@ class Pipeline:
         found = self.nets.detections(parts.work, image.shape[:2], detections)
         clock("detector")
         under = box_nodes(
-            parts.work, parts.segments, found,
+            parts.work, parts.regions.segments, found,
             scale=self.recipe.grabcut_scale, iterations=self.recipe.grabcut_iterations,
         )  # fmt: skip
         clock("foreground")
-        full = enlarged(parts.segments, image.shape[:2])
-        counts, confusion = _against_truth(truth, full, parts.pixels)
+        full = enlarged(parts.regions.segments, image.shape[:2])
+        counts, confusion = _against_truth(truth, full, parts.regions.best, len(parts.pixels))
         record = Record(
             name=name,
             height=image.shape[0],
             width=image.shape[1],
-            size=np.bincount(full.reshape(-1), minlength=len(parts.nodes)).astype(np.int32),
+            size=pixel_counts(full).astype(np.int32),
             truth=counts,
             net_confusion=confusion,
             **self._of_superpixels(parts),
@@ -133,7 +136,7 @@ class Pipeline:
         clock("graph")
         return ImageView(
             record=record,
-            segments=parts.segments,
+            segments=parts.regions.segments,
             distribution=parts.pixels,
             detections=found,
             seconds=clock.seconds,
@@ -146,31 +149,36 @@ class Pipeline:
     def _parts(self, image: Pixels, scores: Float32Array | None, clock: Stopwatch) -> _Parts:
         recipe = self.recipe
         work = _working_size(image, recipe.max_side)
-        segments = superpixels(
-            work, recipe.superpixels, compactness=recipe.compactness,
-            smoothing=recipe.smoothing, iterations=recipe.slic_iterations,
-        )  # fmt: skip
-        clock("superpixels")
         score_grids, inner = self.nets.scores(work, scores)
         clock("net")
         pixels = pixel_distribution(score_grids, work.shape[0], work.shape[1], recipe.score_kind)
         pixels = merge_classes(pixels, self.nets.class_labels(), len(recipe.labels))
-        nodes = node_distribution(pixels, segments)
-        columns = hypercolumns(inner, nodes, segments)
+        clock("upsampling")
+        regions = find_regions(work, pixels, recipe)
+        clock("superpixels")
+        nodes = node_distribution(pixels, regions.own)
+        columns = hypercolumns(inner, nodes, regions.segments)
         clock("averages")
-        return _Parts(work=work, segments=segments, pixels=pixels, nodes=nodes, columns=columns)
+        return _Parts(work=work, regions=regions, pixels=pixels, nodes=nodes, columns=columns)
 
     def _of_superpixels(self, parts: _Parts) -> dict[str, Any]:
         """A record's fields of superpixels and of the borders between them."""
-        border = adjacency(parts.segments)
+        segments, recipe = parts.regions.segments, self.recipe
+        border = adjacency(segments)
+        colour = node_means(parts.regions.lab.transpose(2, 0, 1), segments)
+        position = _centres(segments)
+        near = position * np.asarray(segments.shape, np.float32) / recipe.far_reach
         return {
             "distribution": parts.nodes,
-            "colour": node_means(to_lab(parts.work).transpose(2, 0, 1), parts.segments),
-            "position": _centres(parts.segments),
+            "log_probability": node_log_probability(parts.pixels, parts.regions.own),
+            "colour": colour,
+            "position": position,
+            "pixels": pixel_counts(segments).astype(np.int32),
             "appearance": self._reduced(parts.columns),
             "edges": border.edges,
             "length": border.length,
             "product": edge_products(parts.columns, border.edges),
+            "far_edges": far_edges(near, colour / recipe.far_colour, recipe.long_range),
         }
 
     def _of_boxes(self, parts: _Parts, found: Detections, under: BoxNodes) -> dict[str, Any]:
@@ -215,15 +223,15 @@ def _centres(segments: Segments) -> Float32Array:
 
 
 def _against_truth(
-    truth: LabelMap | None, segments: Segments, distribution: Float32Array
+    truth: LabelMap | None, segments: Segments, best: LabelMap, n_labels: int
 ) -> tuple[IntArray | None, IntArray | None]:
     """Counts `[N, L]` of every superpixel, and the net's own confusion `[L, L]`, at full size."""
     if truth is None:
         return None, None
-    n_labels, n_nodes = len(distribution), int(segments.max()) + 1
+    n_nodes = int(segments.max()) + 1
     known = truth != VOID
     labels = truth[known]
-    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)[known]
+    predicted = enlarged(best, truth.shape)[known]
     return (
         pair_counts(segments[known], labels, (n_nodes, n_labels)),
         pair_counts(labels, predicted, (n_labels, n_labels)),

@@ -16,9 +16,9 @@ from policrf.vision.boxes import SupportRule
 from policrf.vision.nets.segmentation_net import Fit, NetOptions
 from policrf.vision.unaries import ScoreKind
 
-SCHEMA = 1
+SCHEMA = 2
 _LIBRARIES = (
-    "numpy", "scipy", "scikit-image", "opencv-python-headless", "pillow", "pyarrow", "onnxruntime",
+    "numpy", "scipy", "numba", "opencv-python-headless", "pillow", "pyarrow", "onnxruntime",
     "ai-edge-litert", "pycocotools",
 )  # fmt: skip
 
@@ -31,11 +31,21 @@ class Recipe:
     """Names of the data set's labels; the first is the background."""
     superpixels: int = 250
     """How many superpixels SLIC is asked for."""
-    compactness: float = 20.0
-    """SLIC: weight of closeness against colour."""
+    compactness: float = 10.0
+    """SLIC: the distance in Lab that counts as much as the side of a superpixel."""
     smoothing: float = 1.0
     """SLIC: width of the blur before it, in pixels."""
-    slic_iterations: int = 5
+    slic_iterations: int = 4
+    follow_net: bool = True
+    """Cut superpixels along the boundaries of the net's labels."""
+    smallest: int = 8
+    """Fragments of such a cut with fewer pixels are joined to a neighbour."""
+    long_range: int = 16
+    """Tie every superpixel also to its nearest in position and colour, this many; 0 for none."""
+    far_reach: float = 67.0
+    """The distance in pixels that counts as one when they are searched."""
+    far_colour: float = 5.0
+    """The distance in Lab that counts as one."""
     max_side: int = 2048
     """Larger images are worked on at this size; truth stays at full size."""
     net: str = ""
@@ -73,12 +83,13 @@ class Recipe:
 
     def __post_init__(self) -> None:
         least = {"superpixels": 1, "max_side": 16, "slic_iterations": 1, "net_windows": 1}
-        for name, lowest in (least | {"detector_windows": 1, "components": 0}).items():
+        least |= {"detector_windows": 1, "components": 0, "smallest": 1, "long_range": 0}
+        for name, lowest in least.items():
             if getattr(self, name) < lowest:
                 raise InvalidOption(
                     f"{name} is {getattr(self, name)}; it must be at least {lowest}"
                 )
-        for name in ("compactness", "grabcut_scale"):
+        for name in ("compactness", "grabcut_scale", "far_reach", "far_colour"):
             if not getattr(self, name) > 0:
                 raise InvalidOption(f"{name} is {getattr(self, name)}; it must be above 0")
         for name in ("threshold", "overlap"):
@@ -122,6 +133,17 @@ class Recipe:
             if theirs[name] != value:
                 return f"{name} was {theirs[name]!r} and is {value!r}"
         return None
+
+
+def read_recipe(content: dict[str, Any], folder: Path) -> Recipe:
+    """The recipe of a prepared folder from its recipe.json; other schemas are refused."""
+    found = str(content.get("versions", {}).get("schema", "none"))
+    if found != str(SCHEMA):
+        raise InvalidFile(
+            f"{folder}: prepared by another version of policrf (its records have schema {found}, "
+            f"this version reads {SCHEMA}); prepare the images again, into another folder"
+        )
+    return Recipe.from_dict(content["recipe"], str(folder / "recipe.json"))
 
 
 def file_digest(path: str | Path | None) -> str:

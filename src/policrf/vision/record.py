@@ -33,12 +33,16 @@ class Record:
     width: int
     distribution: Float32Array
     """`[N, L]`: mean class distribution of the net."""
+    log_probability: Float32Array
+    """`[N, L]`: mean over the pixels of the log of their class probabilities."""
     colour: Float32Array
     """`[N, 3]`: mean Lab."""
     position: Float32Array
     """`[N, 2]`: centre (y, x), 0 … 1."""
     size: Int32Array
     """`[N]`: pixels of the image."""
+    pixels: Int32Array
+    """`[N]`: pixels at the working size, in which `length` is counted too."""
     appearance: Float32Array
     """`[N, K]`: principal components of the hypercolumns."""
     edges: Int32Array
@@ -47,6 +51,8 @@ class Record:
     """`[M]`: pixel pairs across the border."""
     product: Float32Array
     """`[M]`: g_i · g_j."""
+    far_edges: Int32Array
+    """`[K, 2]`: long-range edges, which may lie among `edges` too."""
     boxes: Float32Array
     """`[B, 4]`: left, top, right, bottom, 0 … 1."""
     box_scores: Float32Array
@@ -77,6 +83,12 @@ class Record:
     def n_labels(self) -> int:
         """L."""
         return int(self.distribution.shape[1])
+
+    @property
+    def working_size(self) -> Float32Array:
+        """Height and width at which superpixels were found, `[2]`, up to rounding."""
+        scale = np.sqrt(self.pixels.sum() / (self.height * self.width))
+        return np.asarray([self.height, self.width], np.float32) * np.float32(scale)
 
     def centres(self) -> Float32Array:
         """Centre (x, y) of every superpixel in pixels of the image, `[N, 2]`."""

@@ -1,5 +1,7 @@
 """f_i = −log of the superpixel's mean class distribution (section "Implementation details").
 
+Or, per pixel, minus the mean of the pixels' log-probabilities (`Energy.unary`).
+
 Scores of any resolution are interpolated to the pixels first, then turned into probabilities, then
 averaged: the mean of distributions, not the distribution of a mean.
 """
@@ -13,10 +15,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.compiled import kernel
 from policrf.errors import InvalidFile
-from policrf.types import Float32Array
+from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
-from policrf.vision.superpixels.slic import Segments
+from policrf.vision.superpixels.sums import count_pixels, sums
+
+SMALLEST = np.float32(1e-9)  # of the probabilities whose logarithm is taken
 
 ScoreKind = Literal["logits", "probabilities"]
 
@@ -57,18 +62,51 @@ def merge_classes(
     return merged
 
 
+@kernel
+def best_labels(distribution: Float32Array) -> NDArray[np.int32]:
+    """The most probable label of every pixel of `[L, H, W]`, the first of equals, `[H, W]`."""
+    height, width = distribution.shape[1], distribution.shape[2]
+    labels = np.zeros((height, width), np.int32)
+    highest = distribution[0].copy()
+    for label in range(1, len(distribution)):
+        for y in range(height):
+            plane, top, row = distribution[label, y], highest[y], labels[y]
+            for x in range(width):
+                better = plane[x] > top[x]
+                top[x] = plane[x] if better else top[x]
+                row[x] = np.int32(label) if better else row[x]
+    return labels
+
+
 def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
-    """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`."""
-    flat = segments.reshape(-1)
-    sizes = np.bincount(flat)
-    means = [np.bincount(flat, plane.reshape(-1)) / sizes for plane in planes]
-    return np.stack(means, axis=1).astype(np.float32)
+    """The mean of every plane of `[C, H, W]` over each superpixel, `[N, C]`.
+
+    Pixels with a negative number are left out; every superpixel must have others.
+    """
+    sizes = pixel_counts(segments)
+    total = sums(np.ascontiguousarray(planes, np.float32), segments, len(sizes))
+    return np.asarray(total / sizes[:, None], np.float32)
+
+
+def pixel_counts(segments: Segments) -> IntArray:
+    """The number of pixels of every superpixel, `[N]`; negative numbers stand for none."""
+    return count_pixels(segments, int(segments.max()) + 1)
 
 
 def node_distribution(distribution: Float32Array, segments: Segments) -> Float32Array:
     """The mean class distribution of every superpixel, `[N, L]`; rows sum to 1."""
     mean = node_means(distribution, segments)
     mean /= mean.sum(axis=1, keepdims=True)
+    return mean
+
+
+def node_log_probability(distribution: Float32Array, segments: Segments) -> Float32Array:
+    """The mean of the pixels' log-probabilities over each superpixel, `[N, L]`."""
+    sizes = pixel_counts(segments)
+    mean = np.empty((len(sizes), len(distribution)), np.float32)
+    for label, plane in enumerate(distribution):
+        logs = np.log(np.maximum(plane, SMALLEST))
+        mean[:, label] = sums(logs[None], segments, len(sizes))[:, 0] / sizes
     return mean
 
 

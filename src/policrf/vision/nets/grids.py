@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from policrf.types import Float32Array
-from policrf.vision.superpixels.slic import Segments
+from policrf.compiled import kernel
+from policrf.types import Float32Array, Segments
 
 Window = tuple[int, int, int, int]  # top, left, bottom, right in pixels of the image
 
@@ -51,12 +51,8 @@ class Grid:
         low_y, high_y, share_y = _taps(self.y0, self.dy, top, bottom, values.shape[1])
         low_x, high_x, share_x = _taps(self.x0, self.dx, left, right, values.shape[2])
         before, after = values[:, :, low_x], values[:, :, high_x]
-        columns = before + (after - before) * share_x
-        upper, lower = columns[:, low_y], columns[:, high_y]
-        lower -= upper
-        lower *= share_y[:, None]
-        lower += upper
-        return lower
+        columns = np.ascontiguousarray(before + (after - before) * share_x)
+        return _between_rows(columns, low_y, high_y, share_y)
 
     def averaging(self, segments: Segments) -> tuple[sparse.csr_array, NDArray[np.float64]]:
         """Weights `[N, h·w]` that sum the map over pixels of each superpixel, and their counts.
@@ -121,3 +117,17 @@ def _taps(
     low = np.minimum(position.astype(np.int64), max(size - 2, 0))
     high = np.minimum(low + 1, size - 1)
     return low, high, (position - low).astype(np.float32)
+
+
+@kernel
+def _between_rows(
+    maps: Float32Array, low: NDArray[np.int64], high: NDArray[np.int64], share: Float32Array
+) -> Float32Array:
+    """Rows `low` and `high` of maps `[C, h, W]` mixed by the share of the second, `[C, H, W]`."""
+    out = np.empty((len(maps), len(low), maps.shape[2]), np.float32)
+    for c in range(len(maps)):
+        for y in range(len(low)):
+            upper, lower, row, part = maps[c, low[y]], maps[c, high[y]], out[c, y], share[y]
+            for x in range(len(row)):
+                row[x] = upper[x] + (lower[x] - upper[x]) * part
+    return out

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.types import Float32Array
+from policrf.types import Float32Array, Segments
 from policrf.vision.nets.grids import Grid, map_means
-from policrf.vision.superpixels.slic import Segments
 
 
 def hypercolumns(

@@ -1,4 +1,4 @@
-"""Which superpixels touch, and along how many pixels (numpy only)."""
+"""Which superpixels touch, and along how many pixels (compiled)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.vision.superpixels.slic import Segments
+from policrf.compiled import kernel
+from policrf.types import IntArray, Segments
 
 
 class Adjacency(NamedTuple):
@@ -25,14 +26,27 @@ def adjacency(segments: Segments) -> Adjacency:
     ([[0, 1], [0, 2], [1, 2]], [1, 2, 1])
     """
     count = int(segments.max()) + 1
-    keys = []
-    for first, second in (
-        (segments[:-1], segments[1:]),
-        (segments[:, :-1], segments[:, 1:]),
-    ):
-        border = first != second
-        low = np.minimum(first[border], second[border]).astype(np.int64)
-        keys.append(low * count + np.maximum(first[border], second[border]))
-    pairs, length = np.unique(np.concatenate(keys), return_counts=True)
+    pairs, length = np.unique(_border_keys(segments, count), return_counts=True)
     edges = np.stack([pairs // count, pairs % count], axis=1).astype(np.int32)
     return Adjacency(edges, length.astype(np.int32))
+
+
+@kernel
+def _border_keys(segments: Segments, count: int) -> IntArray:
+    """lower · count + higher of every pair of 4-neighbouring pixels in two superpixels."""
+    height, width = segments.shape
+    n = 0
+    for y in range(height):
+        for x in range(width):
+            n += x + 1 < width and segments[y, x + 1] != segments[y, x]
+            n += y + 1 < height and segments[y + 1, x] != segments[y, x]
+    keys = np.empty(n, np.int64)
+    for y in range(height):
+        for x in range(width):
+            here = np.int64(segments[y, x])
+            for v, u in ((y, x + 1), (y + 1, x)):
+                if v < height and u < width and segments[v, u] != here:
+                    there = np.int64(segments[v, u])
+                    n -= 1
+                    keys[n] = min(here, there) * count + max(here, there)
+    return keys

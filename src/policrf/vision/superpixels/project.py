@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.vision.superpixels.slic import Segments
+from policrf.types import Segments
 
 
 def enlarged(segments: Segments, shape: tuple[int, ...]) -> Segments:

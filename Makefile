@@ -10,7 +10,7 @@ demo: $(STAMP)
 	$(BIN)/policrf demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadscope
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest

@@ -8,6 +8,7 @@ from another one: after editing a shared kernel, run `make clean-kernels`.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,10 +24,13 @@ _ANNOUNCEMENT = (
 )
 
 
-class _Announce(event.Listener):
-    """Prints one line the first time a kernel has to be compiled and is not on disk."""
+class _Watch(event.Listener):
+    """Says once that kernels have to be compiled, and counts the seconds that takes."""
 
-    said = False
+    def __init__(self) -> None:
+        self.said = False
+        self.seconds = 0.0
+        self._began: list[float] = []  # of a kernel, and of those that it calls
 
     def on_start(self, event: Any) -> None:
         dispatcher = event.data.get("dispatcher")
@@ -34,12 +38,25 @@ class _Announce(event.Listener):
         if not self.said and module.startswith("policrf."):
             self.said = True
             print(_ANNOUNCEMENT, file=sys.stderr, flush=True)
+        self._began.append(time.perf_counter())
 
     def on_end(self, event: Any) -> None:
-        pass
+        began = self._began.pop()
+        if not self._began:
+            self.seconds += time.perf_counter() - began
 
 
-event.register("numba:compile", _Announce())  # type: ignore[no-untyped-call]
+_watch = _Watch()
+event.register("numba:compile", _watch)  # type: ignore[no-untyped-call]
+
+
+def compile_seconds() -> float:
+    """Seconds that this process has spent on compiling kernels; clocks of solvers leave them out.
+
+    A kernel is compiled once on a machine: the first call takes longer than it was given, but its
+    answer is worth what it was given.
+    """
+    return _watch.seconds
 
 
 def _compile(function: Function, **options: Any) -> Function:

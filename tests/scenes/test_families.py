@@ -23,7 +23,7 @@ def plain(name, members, size, n_labels, parameters):
     if name == "absent_or_many":
         return 4.0 * sum(0 < k < int(14 * size / 36 + 0.5) for k in n)
     if name == "label_cost":
-        return 8.0 * len(set(members))
+        return 8.0 * len(members) / 144 * len(set(members))
     if name == "co_occurrence":
         table = parameters.reshape(n_labels, n_labels)
         return sum(table[a, b] for a, b in pairs(range(n_labels), 2) if n[a] and n[b])

@@ -29,6 +29,7 @@ GENERIC = (
 """What there is without asking a potential half-way: the rows to be compared with."""
 POTENTIALS = (
     *GENERIC,
+    "known: alpha_expansion + icm",
     "highest_confidence_first",
     "lazy_flipper",
     "belief_propagation",

@@ -20,7 +20,7 @@ from policrf.types import FloatArray, IntArray
 FAMILIES: dict[str, str] = {
     "two_labels": "A region should hold no more than two labels.",
     "absent_or_many": "A label is absent from a region, or has 14 of 36 of its nodes or more.",
-    "label_cost": "Every label that is used anywhere has its price.",
+    "label_cost": "Every label that is used anywhere has its price, 8 for 144 nodes.",
     "co_occurrence": "Some pairs of labels should not meet in a region.",
     "size_prior": "A label should have none, a third or all of a region.",
     "parity": "A label should have an even number of a region's nodes.",
@@ -32,6 +32,7 @@ FAMILIES: dict[str, str] = {
 """What each family asks for, by name."""
 
 EDGE = 0.3  # weight of the Potts edges
+LABEL_PRICE = 8 / 144  # a node
 REGION = 36  # nodes of a region, about
 NETWORK_SEED = 77  # one network for the whole family, whatever the instance
 MOST_LABELS = 32  # rows of that network
@@ -126,6 +127,9 @@ def _parameters(
     match name:
         case "absent_or_many":
             return [np.array([int(14 * len(clique) / REGION + 0.5)], float) for clique in cliques]
+        case "label_cost":
+            # It grows with N: the price of one label would not matter to many nodes.
+            return [np.array([LABEL_PRICE * len(clique)]) for clique in cliques]
         case "size_prior":
             return [np.array([len(clique)], float) for clique in cliques]
         case "co_occurrence":

@@ -37,11 +37,11 @@ def absent_or_many(counts: IntArray, parameters: FloatArray) -> float:
 
 @kernel
 def label_cost(counts: IntArray, parameters: FloatArray) -> float:
-    """8 for every label that is used."""
+    """A price for every label that is used; `parameters` is `[price]`."""
     present = 0
     for count in counts:
         present += count > 0
-    return 8.0 * present
+    return float(parameters[0] * present)
 
 
 @kernel

@@ -20,6 +20,8 @@ SUPERPIXELS: dict[str, str] = {
 }
 """Families that need data, and what each asks for."""
 
+LABEL_PRICE = 8.0  # of every label that an image has
+
 
 def add_region_terms(crf: CRF, edges: IntArray, positions: FloatArray) -> CRF:
     """The CRF with three more groups, all asked half-way.
@@ -41,7 +43,7 @@ def add_region_terms(crf: CRF, edges: IntArray, positions: FloatArray) -> CRF:
     return CRF(
         crf.unary,
         *crf.potentials,
-        Custom(everything, label_cost, of="counts"),
+        Custom(everything, label_cost, [[LABEL_PRICE]], of="counts"),
         Custom(everything, small_labels, of="counts"),
         Custom(regions, graph_connectivity, inside, partial=graph_connectivity),
     )

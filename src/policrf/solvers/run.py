@@ -9,11 +9,13 @@ slices of well under a second, so that the clock is looked at and Ctrl-C is hear
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from policrf.compiled import compile_seconds
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential
@@ -47,7 +49,6 @@ class Run:
         self.solver = solver
         self.seconds = seconds
         self.seed = seed
-        self.rng = np.random.default_rng(seed)
         self.initial: IntArray | None = None
         self.best: IntArray | None = None
         self.energy = float("inf")
@@ -58,15 +59,20 @@ class Run:
         self._trace: list[Progress] = []
         self._callback = callback
         self._stop = False
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() - compile_seconds()
         self._calls = int(self.crf.arrays.calls[0])
         if initial is not None:
             self.initial = self.crf.checked_labels(initial)
             self.offer(self.initial)
 
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """Made when a solver asks for it: that takes as long as some solves."""
+        return np.random.default_rng(self.seed)
+
     def elapsed(self) -> float:
-        """Seconds since the call."""
-        return time.perf_counter() - self._start
+        """Seconds since the call, without those that compiling kernels took."""
+        return time.perf_counter() - compile_seconds() - self._start
 
     def remaining(self) -> float:
         """Seconds left of the budget; inf without one."""

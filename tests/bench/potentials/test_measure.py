@@ -12,6 +12,7 @@ from policrf.bench.potentials.measure import cpu_budgets, measure
 from policrf.bench.potentials.problem import Problem, small_problem
 from policrf.bench.potentials.rows import Row
 from policrf.crf.potentials import Custom
+from policrf.errors import InvalidOption
 from policrf.scenes import make_family
 from policrf.solvers import solve
 
@@ -50,6 +51,23 @@ def test_asked_when_complete_the_energy_is_the_same(family):
     assert Row.parse("complete: highest_confidence_first").complete
     halfway = problem.crf.labeling(partial).energy
     assert problem.complete.labeling(partial).energy <= halfway
+
+
+def test_the_known_part_is_solved_first_and_the_whole_after_it():
+    problem = Problem(make_family("two_labels", 64))
+    first = solve(problem.known, "alpha_expansion")
+    whole = solve(problem.crf, "icm", initial=first.labels)
+    found = measure(problem, "known: alpha_expansion + icm", None)
+    assert found["energy"] == whole.energy != solve(problem.crf, "icm").energy
+    with pytest.raises(InvalidOption, match="A \\+ B"):
+        measure(problem, "known: alpha_expansion", None)
+
+
+def test_the_median_of_short_solves_counts(monkeypatch):
+    energies = iter([5.0, 1.0, 3.0, 9.0, 2.0])
+    once = lambda *_: {"energy": next(energies)}  # noqa: E731
+    monkeypatch.setattr(module, "_measure_once", once)
+    assert measure(Problem(make_family("parity", 64)), "icm", 1.0) == {"energy": 3.0}
 
 
 def test_a_refusal_says_why():

@@ -56,9 +56,11 @@ def below_generic(summary: Summary, grid: PotentialGrid, compared: str) -> Table
     note = (
         f"% below the lowest of {', '.join(generic)} at the same budget, with a paired 95 % "
         f"interval: {QUICK} at the smallest budget, {LONGER} at larger ones. Held: {BELOW:g} % at "
-        "every budget. * overran its budget."
+        "every budget. Room: how far the lowest energy that anything has found, long runs too, is "
+        "below the lowest of those rows at any budget; no solver can hold more. * overran its "
+        "budget."
     )
-    columns = ("family", "N", *(f"{budget:g} ms" for budget in budgets), "held")
+    columns = ("family", "N", *(f"{budget:g} ms" for budget in budgets), "room", "held")
     return Table(f"Asked half-way, against {compared}", columns, tuple(rows), note)
 
 
@@ -77,7 +79,18 @@ def _margins(
         below = Mean(-above.value, above.half)
         held.append(below.value >= BELOW)
         texts.append(f"{below} ({best.row}){'*' if summary.cells[ours].overrun else ''}")
-    return *place, *texts, "yes" if held and all(held) else "no"
+    return *place, *texts, _room(summary, place, generic), "yes" if held and all(held) else "no"
+
+
+def _room(summary: Summary, place: tuple[str, int], generic: Sequence[str]) -> str | None:
+    """How far the lowest energy of all rows and long runs is below the lowest generic one."""
+    cells = [key for key in summary.cells if key[:2] == place]
+    best = lowest(summary, cells)
+    other = lowest(summary, [key for key in cells if key.row in generic])
+    if best is None or other is None:
+        return None
+    above = summary.above(best, other)
+    return str(Mean(-above.value, above.half))
 
 
 def auto_misses(summary: Summary, grid: PotentialGrid) -> Table:

@@ -71,8 +71,8 @@ def absent_or_many(model: Model, members: Variables, parameters: list[float]) ->
 
 
 def label_cost(model: Model, members: Variables, parameters: list[float]) -> Terms:
-    """8 for every label that is used."""
-    return [_whole(8.0) * used for used in _present(model, members)]
+    """The price of every label that is used."""
+    return [_whole(parameters[0]) * used for used in _present(model, members)]
 
 
 def co_occurrence(model: Model, members: Variables, parameters: list[float]) -> Terms:

@@ -39,7 +39,8 @@ class PotentialGrid:
     budgets: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
     """Milliseconds of CPU time of a solve for 144 nodes; N nodes get N / 144 times as many."""
     solvers: tuple[str, ...] = POTENTIALS
-    """Rows: solvers with options, "A + B" for one after the other, "complete: A", or cp_sat."""
+    """Rows: solvers with options, "A + B" for one after the other, "complete: A",
+    "known: A + B", or cp_sat."""
     large: int = 5000
     """From this number of nodes on, budgets end at --large-budget, and cp_sat is left out."""
     large_budget: float = 10.0

@@ -1,4 +1,4 @@
-"""The CRF of a task, in the two ways it may be asked."""
+"""The CRF of a task, in the ways it may be asked."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from policrf.datasets.sources import load_instances
 from policrf.errors import InvalidFile
 from policrf.scenes import FAMILIES, make_family
 from policrf.scenes.superpixel_terms import add_region_terms
+from policrf.solvers.refine.refine_start import known_groups
 from policrf.types import FloatArray, IntArray
 
 FIRST_SEED = 1000  # seeds of training and tuning are lower
@@ -34,6 +35,11 @@ class Problem:
         """The same energy; its custom functions are called on complete cliques only."""
         groups = [_complete(group, self.crf.n_labels) for group in self.crf.potentials]
         return CRF(self.crf.unary, *groups)
+
+    @cached_property
+    def known(self) -> CRF:
+        """Without the groups of which only values are known, as a user of cuts would have it."""
+        return CRF(self.crf.unary, *known_groups(self.crf))
 
 
 def make_problem(grid: PotentialGrid, family: str, size: int, seed: int) -> Problem:

@@ -10,7 +10,8 @@ import math
 from typing import NamedTuple
 
 from policrf.crf.arrays import PARTIAL, Arrays
-from policrf.crf.potentials import COMPLETE, CUSTOM, CliquePotential
+from policrf.crf.model import CRF
+from policrf.crf.potentials import COMPLETE, CUSTOM, CliquePotential, Potential
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.run import Run
 from policrf.types import IntArray
@@ -65,15 +66,20 @@ def _solved(run: Run, solver: str) -> Start:
     return Start(found.labels, found.solver, found.lower_bound)
 
 
+def known_groups(crf: CRF) -> list[Potential]:
+    """The groups that are not opaque: cuts and messages can look into them."""
+    return [
+        group
+        for group in crf.potentials
+        if not isinstance(group, CliquePotential) or group.kind < CUSTOM
+    ]
+
+
 def known_part(run: Run) -> IntArray | None:
     """Labels `[N]` of alpha-expansion without opaque groups; None without time or other groups."""
     from policrf.solvers import solve
 
-    known = [
-        group
-        for group in run.crf.potentials
-        if not isinstance(group, CliquePotential) or group.kind < CUSTOM
-    ]
+    known = known_groups(run.crf)
     if not known or run.remaining() < max(LEAST_TIME, NODE_TIME * run.crf.n_nodes):
         return None
     seconds = None if run.seconds is None else KNOWN_SHARE * run.remaining()

@@ -50,6 +50,7 @@ class ImageView:
     segments: Segments
     distribution: Float32Array  # [L, H, W]
     detections: Detections
+    lab: Float32Array  # [H, W, 3], after the blur
     seconds: dict[str, float]
     """What each part took: net, upsampling, superpixels, averages, detector, foreground, graph."""
 
@@ -139,6 +140,7 @@ class Pipeline:
             segments=parts.regions.segments,
             distribution=parts.pixels,
             detections=found,
+            lab=parts.regions.lab,
             seconds=clock.seconds,
         )
 

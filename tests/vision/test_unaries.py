@@ -4,9 +4,11 @@ import pytest
 from policrf.errors import InvalidFile
 from policrf.vision.nets.grids import Grid
 from policrf.vision.unaries import (
+    best_labels,
     checked_scores,
     merge_classes,
     node_distribution,
+    node_log_probability,
     pixel_distribution,
     read_scores,
 )
@@ -33,6 +35,19 @@ def test_mean_of_distributions_not_distribution_of_mean():
     pixels = np.asarray([[[0.9, 0.1]], [[0.1, 0.9]]], np.float32)  # [2, 1, 2]
     segments = np.zeros((1, 2), np.int32)
     np.testing.assert_allclose(node_distribution(pixels, segments), [[0.5, 0.5]])
+
+
+def test_the_best_label_is_the_first_of_equals():
+    pixels = np.random.default_rng(0).integers(0, 4, (5, 7, 9)).astype(np.float32)
+    np.testing.assert_array_equal(best_labels(pixels), pixels.argmax(axis=0))
+
+
+def test_pixels_without_a_say_are_left_out():
+    pixels = np.asarray([[[0.9, 0.1, 0.3]], [[0.1, 0.9, 0.7]]], np.float32)
+    segments = np.asarray([[0, -1, 0]], np.int32)
+    np.testing.assert_allclose(node_distribution(pixels, segments), [[0.6, 0.4]])
+    expected = [[(np.log(0.9) + np.log(0.3)) / 2, (np.log(0.1) + np.log(0.7)) / 2]]
+    np.testing.assert_allclose(node_log_probability(pixels, segments), expected, rtol=1e-5)
 
 
 def test_classes_that_share_a_label_add_up():

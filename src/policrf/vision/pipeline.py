@@ -123,7 +123,7 @@ class Pipeline:
         )  # fmt: skip
         clock("foreground")
         full = enlarged(parts.regions.segments, image.shape[:2])
-        counts, confusion = _against_truth(truth, full, parts.pixels)
+        counts, confusion = _against_truth(truth, full, parts.regions.best, len(parts.pixels))
         record = Record(
             name=name,
             height=image.shape[0],
@@ -225,15 +225,15 @@ def _centres(segments: Segments) -> Float32Array:
 
 
 def _against_truth(
-    truth: LabelMap | None, segments: Segments, distribution: Float32Array
+    truth: LabelMap | None, segments: Segments, best: LabelMap, n_labels: int
 ) -> tuple[IntArray | None, IntArray | None]:
     """Counts `[N, L]` of every superpixel, and the net's own confusion `[L, L]`, at full size."""
     if truth is None:
         return None, None
-    n_labels, n_nodes = len(distribution), int(segments.max()) + 1
+    n_nodes = int(segments.max()) + 1
     known = truth != VOID
     labels = truth[known]
-    predicted = enlarged(distribution.argmax(axis=0).astype(np.int32), truth.shape)[known]
+    predicted = enlarged(best, truth.shape)[known]
     return (
         pair_counts(segments[known], labels, (n_nodes, n_labels)),
         pair_counts(labels, predicted, (n_labels, n_labels)),

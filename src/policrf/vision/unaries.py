@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.compiled import kernel
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
@@ -59,6 +60,22 @@ def merge_classes(
     for plane, label in zip(distribution, labels, strict=True):
         merged[label] += plane
     return merged
+
+
+@kernel
+def best_labels(distribution: Float32Array) -> NDArray[np.int32]:
+    """The most probable label of every pixel of `[L, H, W]`, the first of equals, `[H, W]`."""
+    height, width = distribution.shape[1], distribution.shape[2]
+    labels = np.zeros((height, width), np.int32)
+    highest = distribution[0].copy()
+    for label in range(1, len(distribution)):
+        for y in range(height):
+            plane, top, row = distribution[label, y], highest[y], labels[y]
+            for x in range(width):
+                better = plane[x] > top[x]
+                top[x] = plane[x] if better else top[x]
+                row[x] = np.int32(label) if better else row[x]
+    return labels
 
 
 def node_means(planes: Float32Array, segments: Segments) -> Float32Array:

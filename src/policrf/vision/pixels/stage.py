@@ -95,4 +95,4 @@ def around(view: ImageView, labels: NDArray[np.int32]) -> Around:
 def _log_probabilities(distribution: Float32Array, labels: IntArray, free: BoolArray) -> FloatArray:
     """Of some labels at some pixels, `[P, K]`."""
     chosen = np.stack([distribution[label][free] for label in labels], axis=1)
-    return np.log(np.maximum(chosen, SMALLEST)).astype(np.float64)
+    return np.asarray(np.log(np.maximum(chosen, SMALLEST)), np.float64)

@@ -53,16 +53,19 @@ class Widths(NamedTuple):
 
 
 class _Near(NamedTuple):
-    """The superpixels around a block, the first so many entries."""
+    """The superpixels around a block by label: `first[l]` … `first[l + 1]` have label l."""
 
     colour: Float32Array
+    """`[3, N]`."""
     weight: Float32Array
-    label: NDArray[np.int32]
+    entry: NDArray[np.int32]
+    """Where in the table each falls for one pixel."""
+    first: NDArray[np.int32]
+    """`[L + 1]`."""
     mass: Float32Array
     """Sum of the weights by label, and the prior, `[L]`."""
 
 
-@kernel
 def look_around(
     number: NDArray[np.int32], lab: Float32Array, around: Around, widths: Widths, n_labels: int
 ) -> tuple[Float32Array, Float32Array]:
@@ -81,41 +84,51 @@ def look_around(
     n_labels
         L.
     """
+    order = np.argsort(around.label, kind="stable")
+    by_label = Around(*(values[order] for values in around))
+    entries = np.arange(_ENTRIES + 1) / (-2 * _PER_UNIT * widths.sharp**2)
+    table = np.exp(np.stack([entries, entries / SOFT**2], axis=1)).astype(np.float32)
+    return _look(number, lab, by_label, widths, table, n_labels)
+
+
+@kernel
+def _look(
+    number: NDArray[np.int32], lab: Float32Array, around: Around, widths: Widths,
+    table: Float32Array, n_labels: int,
+) -> tuple[Float32Array, Float32Array]:  # fmt: skip
     height, width = number.shape
-    count = number.max() + 1
+    count, n_nodes = number.max() + 1, len(around.size)
     votes = np.empty((count, n_labels), np.float32)
     ratio = np.empty((count, n_labels), np.float32)
-    entries = np.arange(_ENTRIES + 1) / (-2 * _PER_UNIT * widths.sharp**2)
-    hard, soft = np.exp(entries).astype(np.float32), np.exp(entries / SOFT**2).astype(np.float32)
-    n_nodes = len(around.size)
     near = _Near(
-        np.empty((n_nodes, 3), np.float32), np.empty(n_nodes, np.float32),
-        np.empty(n_nodes, np.int32), np.empty(n_labels, np.float32),
+        np.empty((3, n_nodes), np.float32), np.empty(n_nodes, np.float32),
+        np.empty(n_nodes, np.int32), np.empty(n_labels + 1, np.int32),
+        np.empty(n_labels, np.float32),
     )  # fmt: skip
-    hits = np.empty(n_labels, np.float32)
+    floor = np.float32(widths.floor)
     for top in range(0, height, BLOCK):
         for left in range(0, width, BLOCK):
-            found = -1
+            gathered = False
             for y in range(top, min(top + BLOCK, height)):
                 for x in range(left, min(left + BLOCK, width)):
                     p = number[y, x]
                     if p < 0:
                         continue
-                    if found < 0:
-                        found = _gather(near, around, top, left, widths.reach)
-                    _sum_up(votes[p], hits, near, found, lab[y, x], hard, soft)
-                    for label in range(n_labels):
-                        share = hits[label] / near.mass[label]
-                        ratio[p, label] = np.log(share + np.float32(widths.floor))
+                    if not gathered:
+                        _gather(near, around, top, left, widths.reach)
+                        gathered = True
+                    _enter(near, lab[y, x])
+                    _sum_up(votes[p], ratio[p], near, table, floor)
     return votes, ratio
 
 
 @inner
-def _gather(near: _Near, around: Around, top: int, left: int, reach: float) -> int:
-    """Fill `near` with the superpixels around a block; returns their number."""
+def _gather(near: _Near, around: Around, top: int, left: int, reach: float) -> None:
+    """Fill `near` with the superpixels around a block."""
     middle_y, middle_x = np.float32(top + BLOCK / 2), np.float32(left + BLOCK / 2)
     square = np.float32(reach * reach)
     near.mass[:] = PRIOR
+    near.first[:] = 0
     found = 0
     for s in range(len(around.size)):
         dy = around.position[s, 0] - middle_y
@@ -124,33 +137,40 @@ def _gather(near: _Near, around: Around, top: int, left: int, reach: float) -> i
         if away < square:
             weight = around.size[s] * np.exp(-away / (2 * square))
             for channel in range(3):
-                near.colour[found, channel] = around.colour[s, channel]
+                near.colour[channel, found] = around.colour[s, channel]
             near.weight[found] = weight
-            near.label[found] = around.label[s]
             near.mass[around.label[s]] += weight
+            near.first[around.label[s] + 1] += 1
             found += 1
-    return found
+    for label in range(len(near.mass)):
+        near.first[label + 1] += near.first[label]
+
+
+@inner
+def _enter(near: _Near, colour: Float32Array) -> None:
+    """Find the entries of one pixel in the table; a loop that runs on several at once."""
+    lightness, green, blue = near.colour[0], near.colour[1], near.colour[2]
+    scale, last = np.float32(_PER_UNIT), np.float32(_ENTRIES)
+    l0, a0, b0 = colour[0], colour[1], colour[2]
+    for s in range(near.first[-1]):
+        dl, da, db = lightness[s] - l0, green[s] - a0, blue[s] - b0
+        near.entry[s] = np.int32(min((dl * dl + da * da + db * db) * scale, last))
 
 
 @inner
 def _sum_up(
-    votes: Float32Array, hits: Float32Array, near: _Near, found: int, colour: Float32Array,
-    hard: Float32Array, soft: Float32Array,
-) -> None:  # fmt: skip
-    """V and the numerators of D of one pixel, each `[L]`."""
-    votes[:] = 0
-    hits[:] = 0
+    votes: Float32Array, ratio: Float32Array, near: _Near, table: Float32Array, floor: np.float32
+) -> None:
+    """V and log(D + floor) of one pixel, each `[L]`."""
     total = _TINY
-    last = np.float32(_ENTRIES)
-    for s in range(found):
-        light = near.colour[s, 0] - colour[0]
-        green = near.colour[s, 1] - colour[1]
-        blue = near.colour[s, 2] - colour[2]
-        apart = (light * light + green * green + blue * blue) * np.float32(_PER_UNIT)
-        entry = int(min(apart, last))
-        vote = near.weight[s] * hard[entry]
-        votes[near.label[s]] += vote
+    for label in range(len(votes)):
+        vote = hits = np.float32(0)
+        for s in range(near.first[label], near.first[label + 1]):
+            weight, entry = near.weight[s], near.entry[s]
+            vote += weight * table[entry, 0]
+            hits += weight * table[entry, 1]
+        votes[label] = vote
         total += vote
-        hits[near.label[s]] += near.weight[s] * soft[entry]
+        ratio[label] = np.log(hits / near.mass[label] + floor)
     for label in range(len(votes)):
         votes[label] /= total

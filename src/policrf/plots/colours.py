@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from policrf.types import Pixels
 
+_ROWS = 256  # rows of an image that are tinted at once: real numbers take 8 times its memory
+
 
 def label_colours(count: int) -> NDArray[np.uint8]:
     """The Pascal VOC colours `[count, 3]`: the bits of a label dealt to red, green and blue.
@@ -27,7 +29,11 @@ def label_colours(count: int) -> NDArray[np.uint8]:
 
 def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
     """The image with every labeled pixel tinted in its label's colour; label 0 is not tinted."""
-    tint = label_colours(256)[labels]
-    share = np.where(labels[..., None] > 0, opacity, 0.0)
-    mixed: Pixels = (pixels * (1 - share) + tint * share).round().astype(np.uint8)
+    colours = label_colours(256)
+    mixed: Pixels = pixels.copy()
+    for top in range(0, len(labels), _ROWS):
+        rows = slice(top, top + _ROWS)
+        shown = labels[rows] > 0
+        tint = colours[labels[rows][shown]] * opacity
+        mixed[rows][shown] = (pixels[rows][shown] * (1 - opacity) + tint).round()
     return mixed

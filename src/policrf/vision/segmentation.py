@@ -60,9 +60,9 @@ class Segmentation:
     def report(self) -> dict[str, Any]:
         """What there is to say about it, as plain values."""
         names = self.instance.label_names
-        values, counts = np.unique(self.labels, return_counts=True)
+        counts = np.bincount(self.labels.reshape(-1), minlength=len(names))
         shares = {
-            names[v]: float(n / self.labels.size) for v, n in zip(values, counts, strict=True)
+            name: float(n / self.labels.size) for name, n in zip(names, counts, strict=True) if n
         }
         record = self.view.record
         return {

@@ -132,7 +132,7 @@ class Pipeline:
             name=name,
             height=image.shape[0],
             width=image.shape[1],
-            size=np.bincount(full.reshape(-1), minlength=len(parts.nodes)).astype(np.int32),
+            size=pixel_counts(full).astype(np.int32),
             truth=counts,
             net_confusion=confusion,
             **self._of_superpixels(parts),

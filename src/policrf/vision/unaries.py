@@ -19,7 +19,7 @@ from policrf.compiled import kernel
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
-from policrf.vision.superpixels.sums import sums
+from policrf.vision.superpixels.sums import count_pixels, sums
 
 SMALLEST = np.float32(1e-9)  # of the probabilities whose logarithm is taken
 
@@ -90,7 +90,7 @@ def node_means(planes: Float32Array, segments: Segments) -> Float32Array:
 
 def pixel_counts(segments: Segments) -> IntArray:
     """The number of pixels of every superpixel, `[N]`; negative numbers stand for none."""
-    return np.bincount(segments.reshape(-1) + 1)[1:]
+    return count_pixels(segments, int(segments.max()) + 1)
 
 
 def node_distribution(distribution: Float32Array, segments: Segments) -> Float32Array:

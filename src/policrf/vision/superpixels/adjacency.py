@@ -35,16 +35,18 @@ def adjacency(segments: Segments) -> Adjacency:
 def _border_keys(segments: Segments, count: int) -> IntArray:
     """lower · count + higher of every pair of 4-neighbouring pixels in two superpixels."""
     height, width = segments.shape
-    keys, n = np.empty(2 * height * width, np.int64), 0
+    n = 0
+    for y in range(height):
+        for x in range(width):
+            n += x + 1 < width and segments[y, x + 1] != segments[y, x]
+            n += y + 1 < height and segments[y + 1, x] != segments[y, x]
+    keys = np.empty(n, np.int64)
     for y in range(height):
         for x in range(width):
             here = np.int64(segments[y, x])
-            if x + 1 < width and segments[y, x + 1] != here:
-                there = np.int64(segments[y, x + 1])
-                keys[n] = min(here, there) * count + max(here, there)
-                n += 1
-            if y + 1 < height and segments[y + 1, x] != here:
-                there = np.int64(segments[y + 1, x])
-                keys[n] = min(here, there) * count + max(here, there)
-                n += 1
-    return keys[:n].copy()
+            for v, u in ((y, x + 1), (y + 1, x)):
+                if v < height and u < width and segments[v, u] != here:
+                    there = np.int64(segments[v, u])
+                    n -= 1
+                    keys[n] = min(here, there) * count + max(here, there)
+    return keys

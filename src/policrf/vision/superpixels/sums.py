@@ -1,11 +1,11 @@
-"""Sums of maps over the pixels of each superpixel, compiled."""
+"""Sums of maps over the pixels of each superpixel, and their number, compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from policrf.compiled import kernel
-from policrf.types import Float32Array, FloatArray, Segments
+from policrf.types import Float32Array, FloatArray, IntArray, Segments
 
 
 @kernel
@@ -29,3 +29,14 @@ def sums(planes: Float32Array, segments: Segments, count: int) -> FloatArray:
                 if segments[y, x] >= 0:
                     total[segments[y, x]] += plane[y, x]
     return out.T.copy()
+
+
+@kernel
+def count_pixels(segments: Segments, count: int) -> IntArray:
+    """The number of pixels of superpixels 0 … count − 1; negative numbers stand for none."""
+    out = np.zeros(count, np.int64)
+    for y in range(segments.shape[0]):
+        for x in range(segments.shape[1]):
+            if segments[y, x] >= 0:
+                out[segments[y, x]] += 1
+    return out

@@ -131,6 +131,16 @@ def test_truth_of_a_folder_is_counted_over_all_images(scenes, tmp_path, capsys):
     assert "all images: IoU " in capsys.readouterr().out
 
 
+def test_folders_of_scores_and_masks_serve_one_image(scenes, tmp_path, capsys):
+    given = arguments(scenes, scenes / "images" / "scene002.png", tmp_path)
+    by_folder = report_of([*given, "--truth", str(scenes / "masks")], capsys)["images"][0]
+    given[given.index("--scores") + 1] = str(scenes / "scores" / "scene002.npy")
+    mask = scenes / "masks" / "scene002.png"
+    by_file = report_of([*given, "--truth", str(mask)], capsys)["images"][0]
+    assert by_folder["iou"] == by_file["iou"]
+    assert by_folder["energy"] == by_file["energy"]
+
+
 def test_without_truth_there_is_no_iou(scenes, tmp_path, capsys):
     report = report_of(one_scene(scenes, tmp_path), capsys)
     assert report["iou"] is None

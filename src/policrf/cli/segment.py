@@ -156,10 +156,10 @@ def _segment(
     recipe = segmenter.pipeline.recipe
     scores = truth = None
     if config.scores is not None:
-        file = config.scores if one else _beside(config.scores, name, (".npy", ".npz"))
+        file = _beside(config.scores, name, (".npy", ".npz"), one)
         scores = read_scores(file, len(recipe.net_classes), recipe.score_kind)
     if config.truth is not None:
-        mask = config.truth if one else config.truth / f"{name}.png"
+        mask = _beside(config.truth, name, (".png",), one)
         values = {label: label for label in range(len(recipe.labels))} | {255: -1}
         truth = relabeled(read_mask(mask), values, str(mask))
     return segmenter(
@@ -168,7 +168,10 @@ def _segment(
     )  # fmt: skip
 
 
-def _beside(folder: Path, name: str, suffixes: tuple[str, ...]) -> Path:
+def _beside(folder: Path, name: str, suffixes: tuple[str, ...], one: bool) -> Path:
+    """The file of that name in a folder; for one image a file may be given itself."""
+    if one and not folder.is_dir():
+        return folder
     for suffix in suffixes:
         if (folder / f"{name}{suffix}").exists():
             return folder / f"{name}{suffix}"

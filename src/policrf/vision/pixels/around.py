@@ -85,7 +85,12 @@ def look_around(
         L.
     """
     order = np.argsort(around.label, kind="stable")
-    by_label = Around(*(values[order] for values in around))
+    by_label = Around(
+        position=around.position[order],
+        colour=around.colour[order],
+        size=around.size[order],
+        label=around.label[order],
+    )
     entries = np.arange(_ENTRIES + 1) / (-2 * _PER_UNIT * widths.sharp**2)
     table = np.exp(np.stack([entries, entries / SOFT**2], axis=1)).astype(np.float32)
     return _look(number, lab, by_label, widths, table, n_labels)

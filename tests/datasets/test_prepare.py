@@ -81,11 +81,15 @@ def test_records_without_truth_survive_the_store(tmp_path):
 
 
 def test_instances_are_lazy_and_take_any_energy(prepared):
-    instances = load_prepared(prepared, Energy(alpha=0.2), potentials="u+p")
+    instances = load_prepared(
+        prepared, Energy(alpha=0.2, long_range=0, sigma_colour=20), potentials="u+p"
+    )
     assert len(instances) == COUNT
     assert instances.names[0] == "scene000"
     first = instances[0]
-    again = load_prepared(prepared, Energy(alpha=0.4), potentials="u+p")[0]
+    again = load_prepared(
+        prepared, Energy(alpha=0.4, long_range=0, sigma_colour=20), potentials="u+p"
+    )[0]
     np.testing.assert_allclose(
         2 * first.crf.potentials[0].weights, again.crf.potentials[0].weights, rtol=1e-6
     )

@@ -88,7 +88,7 @@ def test_a_data_set_of_your_own(scenes, tmp_path):
 
 
 def test_unknown_options_are_named(tmp_path):
-    with pytest.raises(InvalidOption, match="no option 'superpixel'; there are split"):
+    with pytest.raises(InvalidOption, match="no option 'superpixel'; there are labels"):
         prepare("voc", root=tmp_path, out=tmp_path, superpixel=50)
 
 
@@ -99,7 +99,7 @@ def test_one_default_each():
     options, recipe = PrepareOptions(), Recipe(labels=LABELS)
     own = {field.name for field in dataclasses.fields(PrepareOptions)}
     shared = (own & {field.name for field in dataclasses.fields(Recipe)}) - {
-        "labels", "net", "scores", "detector", "hypercolumns", "class_map",
+        "labels", "net", "scores", "detector", "hypercolumns", "class_map", "net_windows",
     }  # fmt: skip
     assert "superpixels" in shared
     assert {n: getattr(options, n) for n in shared} == {n: getattr(recipe, n) for n in shared}

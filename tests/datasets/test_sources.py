@@ -23,10 +23,11 @@ def test_one_model_file_is_a_list_of_one(tmp_path):
 
 def test_prepared_folders_take_an_energy_or_its_file(tmp_path):
     folder = prepared_scenes(tmp_path, 3) / "prepared"
-    Energy(alpha=0.4).save(tmp_path / "energy.yaml")
+    energy = Energy(alpha=0.4, long_range=0, sigma_colour=20)
+    energy.save(tmp_path / "energy.yaml")
     strong = load_instances(folder, energy=tmp_path / "energy.yaml", potentials="u+p", count=2)
-    same = load_instances(folder, energy=Energy(alpha=0.4), potentials="u+p")
-    weak = load_instances(str(folder), energy=Energy(alpha=0.2), potentials="u+p")
+    same = load_instances(folder, energy=energy, potentials="u+p")
+    weak = load_instances(str(folder), energy=energy.replace(alpha=0.2), potentials="u+p")
     assert (len(strong), len(same)) == (2, 3)
     weights = [part[0].crf.potentials[0].weights.sum() for part in (strong, same, weak)]
     assert weights[0] == weights[1] == pytest.approx(2 * weights[2], rel=1e-6)

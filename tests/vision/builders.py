@@ -153,8 +153,14 @@ def _node(operation, inputs, output):
     return names + _message(2, output.encode()) + _message(4, operation.encode())
 
 
-def write_onnx(path: Path, n_classes: int, n_inner: int = 4, seed: int = 0) -> tuple[Path, dict]:
-    """image [1, 3, H, W] -> inner [1, n_inner, H, W] -> scores [1, n_classes, H, W]."""
+def write_onnx(
+    path: Path, n_classes: int, n_inner: int = 4, seed: int = 0, side: int | None = None
+) -> tuple[Path, dict]:
+    """image [1, 3, H, W] -> inner [1, n_inner, H, W] -> scores [1, n_classes, H, W].
+
+    H and W are any, or `side`.
+    """
+    height, width = ("height", "width") if side is None else (side, side)
     rng = np.random.default_rng(seed)
     weights = {
         "first": rng.normal(0, 0.01, (n_inner, 3, 1, 1)).astype(np.float32),
@@ -164,8 +170,8 @@ def write_onnx(path: Path, n_classes: int, n_inner: int = 4, seed: int = 0) -> t
     graph += _message(1, _node("Conv", ["inner", "second"], "scores"))
     graph += _message(2, b"tiny")
     graph += b"".join(_message(5, _tensor(name, values)) for name, values in weights.items())
-    graph += _message(11, _value("image", (1, 3, "height", "width")))
-    graph += _message(12, _value("scores", (1, n_classes, "height", "width")))
+    graph += _message(11, _value("image", (1, 3, height, width)))
+    graph += _message(12, _value("scores", (1, n_classes, height, width)))
     opset = _message(8, _integer(2, 13))
     path.write_bytes(_integer(1, 8) + _message(7, graph) + opset)
     return path, weights

@@ -4,7 +4,7 @@ from PIL import Image
 
 from policrf.errors import InvalidFile
 from policrf.plots.colours import label_colours, overlay
-from policrf.vision.images import read_image, read_mask, write_labels
+from policrf.vision.images import image_size, read_image, read_mask, write_labels
 
 RGB = np.random.default_rng(0).integers(0, 256, (6, 9, 3)).astype(np.uint8)
 
@@ -21,6 +21,22 @@ def test_every_mode_becomes_rgb(tmp_path, mode):
     read = read_image(saved(tmp_path, Image.fromarray(RGB).convert(mode)))
     assert read.dtype == np.uint8
     np.testing.assert_array_equal(read, expected)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_transparent_pixels_are_laid_over_white(tmp_path, mode):
+    """Half seen: half white; hidden: white, whatever colour is hidden."""
+    black = np.zeros((1, 3, 4), np.uint8)
+    black[0, :, 3] = 255, 128, 0
+    image = Image.fromarray(black)
+    if mode == "P":
+        image = Image.fromarray(np.asarray([[0, 1, 2]], np.uint8), "P")
+        image.putpalette([0] * 9)
+        image.info["transparency"] = bytes([255, 128, 0])
+        path = saved(tmp_path, image, transparency=bytes([255, 128, 0]))
+    else:
+        path = saved(tmp_path, image.convert(mode))
+    np.testing.assert_allclose(read_image(path)[0, :, 0], [0, 127, 255], atol=1)
 
 
 def test_cmyk_jpeg(tmp_path):
@@ -65,6 +81,12 @@ def test_truncated_jpeg(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(InvalidFile, match="no such file"):
         read_image(tmp_path / "none.png")
+
+
+def test_the_size_of_a_file(tmp_path):
+    assert image_size(saved(tmp_path, Image.fromarray(RGB))) == (6, 9)
+    with pytest.raises(InvalidFile, match="no such file"):
+        image_size(tmp_path / "none.png")
 
 
 def test_masks_come_as_stored(tmp_path):

@@ -8,6 +8,8 @@ from policrf.vision.energy_weights import Energy
 from policrf.vision.images import read_image, read_mask
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import Pipeline
+from policrf.vision.pixels.options import PixelStage
+from policrf.vision.pixels.stage import refined_labels
 from policrf.vision.record import ARRAYS
 from policrf.vision.segment import Segmenter
 from policrf.vision.superpixels.project import project
@@ -138,3 +140,43 @@ def test_segment_in_three_lines(tmp_path):
     assert sum(report["terms"].values()) == pytest.approx(report["energy"])
     assert sum(report["labels"].values()) == pytest.approx(1)
     assert report["seconds"]["total"] >= report["seconds"]["solver"]
+
+
+def test_both_stages_of_a_segmentation():
+    rendered = scene(1, preset="C")
+    energy = Energy(alpha=1.0, sigma_colour=5.0)
+    given = {"scores": rendered.scores, "truth": rendered.truth}
+    segmenter = Segmenter(recipe=recipe(), energy=energy, potentials="u+p")
+    fine = segmenter(rendered.image, "alpha_expansion", **given)
+    np.testing.assert_array_equal(fine.net_labels, fine.view.distribution.argmax(axis=0))
+    np.testing.assert_array_equal(fine.coarse_labels, fine.solution.labels[fine.view.segments])
+    expected = refined_labels(fine.view, fine.solution.labels, PixelStage())
+    np.testing.assert_array_equal(fine.labels, expected)
+    assert fine.report()["moved"] == pytest.approx((fine.labels != fine.coarse_labels).mean())
+    coarse = Segmenter(recipe=recipe(), energy=energy, potentials="u+p", pixels=None)(
+        rendered.image, "alpha_expansion", **given
+    )
+    np.testing.assert_array_equal(coarse.labels, fine.coarse_labels)
+    assert (fine.labels != coarse.labels).any()
+
+
+def test_seconds_come_from_the_timer_that_was_chosen():
+    rendered = scene(0)
+    segmenter = Segmenter(recipe=recipe())
+    ticks = iter(range(1000))
+    segmenter.timer = lambda: float(next(ticks))
+    seconds = segmenter(rendered.image, "icm", scores=rendered.scores).seconds
+    assert {"net", "superpixels", "graph", "instance", "solver", "pixels"} <= set(seconds)
+    assert seconds.pop("total") > sum(seconds.values())
+    assert all(value == int(value) and value >= 1 for value in seconds.values())
+
+
+def test_a_result_larger_than_the_working_size_is_enlarged():
+    rendered = scene(0)
+    result = Segmenter(recipe=recipe(max_side=48), energy=Energy(alpha=1.0))(
+        rendered.image, "alpha_expansion", scores=rendered.scores
+    )
+    assert result.view.segments.shape == (36, 48)
+    assert result.labels.shape == rendered.image.shape[:2]
+    small = result.labels[::2, ::2]
+    np.testing.assert_array_equal(np.repeat(np.repeat(small, 2, 0), 2, 1), result.labels)

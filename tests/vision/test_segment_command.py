@@ -1,10 +1,20 @@
 import json
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from tests.vision.builders import LABELS, call, prepared_scenes, write_onnx
+from tests.vision.builders import (
+    LABELS,
+    call,
+    prepared_scenes,
+    write_onnx,
+    write_onnx_detector,
+)
 
+from policrf.cli.segment import Config, started
+from policrf.datasets.options import PrepareOptions
 from policrf.vision.energy_weights import Energy
+from policrf.vision.image_options import ImageOptions
 from policrf.vision.images import read_mask
 
 
@@ -81,3 +91,146 @@ def test_wrong_options(scenes, tmp_path, capsys, changes, message):
 def test_something_must_give_scores(scenes, tmp_path, capsys):
     assert call(["segment", str(scenes / "images" / "scene000.png")]) == 2
     assert "--net or --scores" in capsys.readouterr().err
+
+
+def report_of(arguments, capsys):
+    assert call([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def one_scene(scenes, out, *more):
+    image, scores = scenes / "images" / "scene000.png", scenes / "scores" / "scene000.npy"
+    given = arguments(scenes, image, out)
+    given[given.index("--scores") + 1] = str(scores)
+    return [*given, *more]
+
+
+def test_truth_gives_the_iou(scenes, tmp_path, capsys):
+    mask = scenes / "masks" / "scene000.png"
+    given = one_scene(scenes, tmp_path, "--truth", str(mask))
+    report = report_of(given, capsys)
+    truth, labels = read_mask(mask), read_mask(tmp_path / "scene000.png")
+    iou = report["images"][0]["iou"]
+    expected = {}
+    for label, name in enumerate(LABELS):
+        hits = ((truth == label) & (labels == label)).sum()
+        union = (truth != 255) & ((truth == label) | (labels == label))
+        if union.any():
+            expected[name] = hits / union.sum()
+    assert iou["classes"] == pytest.approx(expected)
+    assert iou["mean"] == pytest.approx(np.mean(list(expected.values())))
+    assert json.loads((tmp_path / "scene000.json").read_text())["iou"] == iou
+    assert report["iou"] == iou
+    assert call(given) == 0
+    assert f"IoU {100 * iou['mean']:.2f} (net {100 * iou['net']:.2f})" in capsys.readouterr().out
+
+
+def test_truth_of_a_folder_is_counted_over_all_images(scenes, tmp_path, capsys):
+    given = arguments(scenes, scenes / "images", tmp_path)
+    assert call([*given, "--truth", str(scenes / "masks")]) == 0
+    assert "all images: IoU " in capsys.readouterr().out
+
+
+def test_folders_of_scores_and_masks_serve_one_image(scenes, tmp_path, capsys):
+    given = arguments(scenes, scenes / "images" / "scene002.png", tmp_path)
+    by_folder = report_of([*given, "--truth", str(scenes / "masks")], capsys)["images"][0]
+    given[given.index("--scores") + 1] = str(scenes / "scores" / "scene002.npy")
+    mask = scenes / "masks" / "scene002.png"
+    by_file = report_of([*given, "--truth", str(mask)], capsys)["images"][0]
+    assert by_folder["iou"] == by_file["iou"]
+    assert by_folder["energy"] == by_file["energy"]
+
+
+def test_without_truth_there_is_no_iou(scenes, tmp_path, capsys):
+    report = report_of(one_scene(scenes, tmp_path), capsys)
+    assert report["iou"] is None
+    assert report["images"][0]["iou"] is None
+
+
+def test_boxes_are_in_pixels_of_the_image(tmp_path, scenes, capsys):
+    net, _ = write_onnx(tmp_path / "net.onnx", 21)
+    # Rows of x0, y0, x1, y1, confidence, class in pixels of the detector's 32 × 32 input.
+    detector = write_onnx_detector(tmp_path / "boxes.onnx", [[4, 8, 16, 24, 0.9, 0]])
+    (tmp_path / "boxes.names").write_text("person\n")
+    given = [
+        "segment", str(scenes / "images" / "scene000.png"), "--net", str(net), "--out",
+        str(tmp_path / "out"), "--superpixels", "40", "--detector", str(detector),
+        "--detector-names", str(tmp_path / "boxes.names"), "--max-side", "32",
+    ]  # fmt: skip
+    (box,) = report_of(given, capsys)["images"][0]["boxes"]
+    assert (box["label"], box["confidence"]) == ("person", pytest.approx(0.9))
+    x0, y0, x1, y1 = box["box"]
+    assert 0 <= x0 < x1 <= 64
+    assert 0 <= y0 < y1 <= 48
+    # 12 of 32 columns of a picture 64 wide, whatever the height was padded to.
+    assert x1 - x0 == pytest.approx(24, abs=0.2)
+
+
+def test_any_labels_and_names(tmp_path, scenes, capsys):
+    net, _ = write_onnx(tmp_path / "net.onnx", 4)
+    (tmp_path / "labels").write_text("nothing\nthing\nother\n")
+    (tmp_path / "classes").write_text("nothing\nother\nthing\nunknown\n")
+    given = [
+        "segment", str(scenes / "images" / "scene000.png"), "--net", str(net), "--out",
+        str(tmp_path / "out"), "--superpixels", "40", "--labels", str(tmp_path / "labels"),
+        "--net-names", str(tmp_path / "classes"),
+    ]  # fmt: skip
+    assert set(report_of(given, capsys)["images"][0]["labels"]) <= {"nothing", "thing", "other"}
+
+
+def test_options_go_before_the_recipe_and_the_recipe_before_defaults(scenes):
+    default = Config(image=scenes)
+    prepared = replace(default, recipe=scenes / "prepared")
+    start = started(prepared)
+    assert (default.superpixels, start.superpixels) == (1000, 40)
+    assert start.score_kind == "probabilities"
+    assert start.image == scenes
+    assert started(default) is None
+
+
+def test_an_option_that_equals_its_default_goes_before_the_recipe(scenes, tmp_path, capsys):
+    few = report_of(one_scene(scenes, tmp_path), capsys)["images"][0]["superpixels"]
+    given = one_scene(scenes, tmp_path, "--superpixels", "1000")
+    many = report_of(given, capsys)["images"][0]["superpixels"]
+    assert few < 100 < many
+
+
+def test_the_options_of_prepare_are_those_of_segment():
+    shared = {field.name: field.default for field in fields(ImageOptions)}
+    for options in (PrepareOptions, Config):
+        own = {field.name: field.default for field in fields(options)}
+        assert issubclass(options, ImageOptions)
+        different = {name for name in shared if own[name] != shared[name]}
+        assert different <= {"superpixels"}
+
+
+def test_pixels_at_the_end(scenes, tmp_path, capsys):
+    strong = tmp_path / "strong.yaml"
+    Energy(alpha=1.0, sigma_colour=5.0).save(strong)
+    given = one_scene(scenes, tmp_path, "--superpixels", "20")
+    given[given.index("--energy") + 1] = str(strong)
+    assert report_of(given, capsys)["images"][0]["moved"] > 0
+    assert report_of([*given, "--no-pixels"], capsys)["images"][0]["moved"] == 0
+    # The net alone: no edges, or the solver that looks at no edges.
+    assert report_of([*given, "--potentials", "u"], capsys)["images"][0]["moved"] == 0
+    given[given.index("--solver") + 1] = "unary"
+    assert report_of(given, capsys)["images"][0]["moved"] == 0
+
+
+@pytest.mark.parametrize("what", ["missing", "text", "empty"])
+def test_wrong_images_are_one_sentence(scenes, tmp_path, capsys, what):
+    image = tmp_path / f"{what}.jpg"
+    if what == "text":
+        image.write_text("a text under a wrong name")
+    if what == "empty":
+        image.mkdir()
+    given = one_scene(scenes, tmp_path / "out")
+    given[1] = str(image)
+    assert call(given) == 2
+    error = capsys.readouterr().err
+    message = {
+        "missing": "there is no such image", "text": "not a readable picture",
+        "empty": "there are no images",
+    }  # fmt: skip
+    assert f"{image}: {message[what]}" in error
+    assert error.count("\n") == 1

@@ -1,8 +1,9 @@
 """The command line: `policrf COMMAND ...`, one module a command.
 
 A command module exposes `Config`, a frozen dataclass whose field docstrings are the help (or a
-union of such, for subcommands), and `run(config)`. It is imported only when its command is called,
-so `policrf --help` answers at once.
+union of such, for subcommands), and `run(config)`; it may have `started(config)`, which gives the
+defaults of a second reading, or None. It is imported only when its command is called, so
+`policrf --help` answers at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from importlib import import_module
+from typing import Any
 
 from policrf._version import __version__
 from policrf.errors import PolicrfError, UnknownName
@@ -58,22 +60,30 @@ def _main(arguments: list[str]) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     if name not in COMMANDS:
         raise UnknownName(f"there is no command {name!r}; there are {', '.join(COMMANDS)}")
+    module = import_module(f"policrf.cli.{name}")
+    config = _parsed(module, name, arguments)
+    # Options that are not given may have their defaults from a file that is.
+    if hasattr(module, "started") and (start := module.started(config)) is not None:
+        config = _parsed(module, name, arguments, default=start)
+    module.run(config)
+    return 0
+
+
+def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:
+    """The arguments as the command's `Config`; `more` is for tyro."""
     import tyro
 
-    module = import_module(f"policrf.cli.{name}")
     said = io.StringIO()
+    more |= {"prog": f"policrf {name}", "description": COMMANDS[name]}
+    parse: Any = tyro.cli
     try:
         with redirect_stderr(said):
-            config = tyro.cli(
-                module.Config, prog=f"policrf {name}", description=COMMANDS[name], args=arguments
-            )
+            return parse(module.Config, args=arguments, **more)
     except SystemExit as ended:
         if isinstance(error := _first_cause(ended), PolicrfError):
             raise error from None  # without tyro's box, which names fields, not options
         print(said.getvalue(), end="", file=sys.stderr)
         raise
-    module.run(config)
-    return 0
 
 
 def _first_cause(error: BaseException) -> BaseException:

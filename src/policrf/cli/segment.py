@@ -4,51 +4,47 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import tyro
 
 from policrf.errors import InvalidFile, InvalidOption, PolicrfError
 from policrf.solvers import DEFAULT_SOLVER
+from policrf.vision.image_options import ImageOptions, plain_options, recipe_of
 
 if TYPE_CHECKING:
-    from policrf.vision.segment import Segmentation, Segmenter
+    from policrf.vision.segment import Segmenter
+    from policrf.vision.segmentation import Segmentation
 
 
-@dataclass(frozen=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class Config(ImageOptions):
     """Segment one photo, or every image of a folder."""
 
     image: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="IMAGE")]
     """An image file, or a folder of them."""
     out: Path = Path("segmented")
     """Folder for NAME.png (palette), NAME.overlay.png and NAME.json."""
-    net: Path | None = None
-    """Segmentation net (.tflite or .onnx)."""
-    detector: Path | None = None
-    """Detector: Darknet .cfg or .onnx; none is fine."""
     energy: Path | None = None
     """The weights (energy.yaml); the defaults without it."""
     solver: str = DEFAULT_SOLVER
     """A solver or policy (a name or a file), with options as NAME:option=value,…"""
+    pixels: bool = True
+    """Decide pixels near the boundaries again at the end; no part where the energy is the net alone
+    (no edges, or the solver unary)."""
     recipe: Path | None = None
-    """A prepared folder whose settings to use (superpixels, tensors, components, classes)."""
+    """A prepared folder: its settings, labels and classes are the defaults of the options above."""
     potentials: str = "u+p+hop1+hop2"
     """Which terms the energy has, joined by +."""
     features: str = "paper"
     """Node features for policies: paper, appearance or paper+appearance."""
-    superpixels: int | None = None
-    """How many superpixels to ask for; without it the recipe's, or 2000."""
-    hypercolumns: str | None = None
-    """Inner tensors for the hypercolumns, joined by commas; without it the recipe's."""
-    scores: Path | None = None
-    """Precomputed scores: a .npy or .npz file, or a folder of them for a folder of images."""
-    score_kind: Literal["logits", "probabilities"] | None = None
-    """What the scores are; without it the recipe's, or logits."""
+    superpixels: int = 1000
+    """How many superpixels SLIC is asked for."""
     truth: Path | None = None
-    """A mask to compare with (PNG), or a folder of them; shown in the figure."""
+    """A mask to compare with (PNG), or a folder of them: prints the IoU."""
     figure: bool = False
     """Also write NAME.figure.png: image, unaries, boxes, result and truth side by side."""
     seconds: float | None = None
@@ -61,15 +57,25 @@ class Config:
     """Print one JSON object instead of text."""
 
 
+def started(config: Config) -> Config | None:
+    """The same with what the recipe says, so that options that are given go before it."""
+    if config.recipe is None:
+        return None
+    from policrf.datasets.store import Prepared
+
+    return replace(config, **plain_options(Prepared(config.recipe).recipe))
+
+
 def run(config: Config) -> None:
     """Segment and write; a folder goes on past images that cannot be used."""
     from policrf.cli.progress import progress_bar
 
-    segmenter = _segmenter(config)
     images = _images(config.image)
+    segmenter = _segmenter(config)
     one = not config.image.is_dir()
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
+    total = _Total(segmenter.pipeline.recipe.labels)
     start = time.perf_counter()
     with progress_bar("segmenting", len(images)) as advance:
         for name, path in images:
@@ -77,6 +83,7 @@ def run(config: Config) -> None:
                 result = _segment(config, segmenter, name, path, one)
                 result.save(config.out, figure=config.figure)
                 reports.append(result.report())
+                total.add(result)
             except PolicrfError as error:
                 if one or config.strict:
                     raise
@@ -85,12 +92,15 @@ def run(config: Config) -> None:
     if not reports:
         raise InvalidFile(f"{config.image}: no image could be used; {skipped[0]['reason']}")
     if config.json:
-        print(json.dumps({"out": str(config.out), "images": reports, "skipped": skipped}))
+        everything = {"out": str(config.out), "images": reports, "skipped": skipped}
+        print(json.dumps(everything | {"iou": total.report()}))
         return
     for report in reports if len(reports) <= 20 else []:
         _print(report)
     seconds = time.perf_counter() - start
     print(f"{config.out}: {len(reports)} segmented, {len(skipped)} skipped, {seconds:.1f} s")
+    if len(reports) > 1 and (iou := total.report()) is not None:
+        print(f"all images: {_iou_text(iou)}")
     for skip in skipped:
         print(f"  skipped {skip['name']}: {skip['reason']}")
 
@@ -103,6 +113,37 @@ def _print(report: dict[str, Any]) -> None:
         f"{report['image']}: {found}; {report['solver']} energy {report['energy']:.2f} ({terms}); "
         f"{report['seconds']['total']:.2f} s, solver {report['seconds']['solver']:.4f} s"
     )
+    if report["iou"] is not None:
+        print(f"  {_iou_text(report['iou'])}")
+
+
+def _iou_text(iou: dict[str, Any]) -> str:
+    classes = ", ".join(f"{name} {100 * value:.1f}" for name, value in iou["classes"].items())
+    return f"IoU {100 * iou['mean']:.2f} (net {100 * iou['net']:.2f}): {classes}"
+
+
+class _Total:
+    """The confusion over all images, as data sets are judged."""
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        self.labels = labels
+        self.confusion = np.zeros((len(labels),) * 2, np.int64)
+        self.net = self.confusion.copy()
+
+    def add(self, result: Segmentation) -> None:
+        """Count one more image, if its truth is known."""
+        confusion, net = result.confusion(), result.view.record.net_confusion
+        if confusion is not None and net is not None:
+            self.confusion += confusion
+            self.net += net
+
+    def report(self) -> dict[str, Any] | None:
+        """As `Segmentation.report` has it for one image; None where no truth was given."""
+        if not self.confusion.any():
+            return None
+        from policrf.vision.segmentation import iou_report
+
+        return iou_report(self.confusion, self.net, self.labels)
 
 
 def _segment(
@@ -115,10 +156,10 @@ def _segment(
     recipe = segmenter.pipeline.recipe
     scores = truth = None
     if config.scores is not None:
-        file = config.scores if one else _beside(config.scores, name, (".npy", ".npz"))
+        file = _beside(config.scores, name, (".npy", ".npz"), one)
         scores = read_scores(file, len(recipe.net_classes), recipe.score_kind)
     if config.truth is not None:
-        mask = config.truth if one else config.truth / f"{name}.png"
+        mask = _beside(config.truth, name, (".png",), one)
         values = {label: label for label in range(len(recipe.labels))} | {255: -1}
         truth = relabeled(read_mask(mask), values, str(mask))
     return segmenter(
@@ -127,7 +168,10 @@ def _segment(
     )  # fmt: skip
 
 
-def _beside(folder: Path, name: str, suffixes: tuple[str, ...]) -> Path:
+def _beside(folder: Path, name: str, suffixes: tuple[str, ...], one: bool) -> Path:
+    """The file of that name in a folder; for one image a file may be given itself."""
+    if one and not folder.is_dir():
+        return folder
     for suffix in suffixes:
         if (folder / f"{name}{suffix}").exists():
             return folder / f"{name}{suffix}"
@@ -137,6 +181,8 @@ def _beside(folder: Path, name: str, suffixes: tuple[str, ...]) -> Path:
 def _images(path: Path) -> list[tuple[str, Path]]:
     from policrf.datasets.layouts.folder import Folder
 
+    if not path.exists():
+        raise InvalidFile(f"{path}: there is no such image file or folder")
     if path.is_dir():
         return [(sample.name, sample.image) for sample in Folder(path, ()).samples()]
     return [(path.stem, path)]
@@ -145,28 +191,22 @@ def _images(path: Path) -> list[tuple[str, Path]]:
 def _segmenter(config: Config) -> Segmenter:
     from policrf.datasets.store import Prepared
     from policrf.solvers.spec import SolverSpec
+    from policrf.vision.classes import VOC_LABELS
+    from policrf.vision.pixels.options import PixelStage
+    from policrf.vision.recipe import Recipe
     from policrf.vision.segment import Segmenter
 
     SolverSpec.parse(config.solver)
     if config.net is None and config.scores is None:
         raise InvalidOption("class scores must come from --net or --scores")
-    settings: dict[str, Any] = {}
-    recipe = reduction = None
-    if config.recipe is not None:
-        prepared = Prepared(config.recipe)
-        recipe, reduction = prepared.recipe, prepared.reduction()
-    else:
-        settings["superpixels"] = 2000
-    if config.superpixels is not None:
-        settings["superpixels"] = config.superpixels
-    if config.score_kind is not None:
-        settings["score_kind"] = config.score_kind
-    if config.hypercolumns is not None:
-        names = config.hypercolumns.split(",")
-        settings["hypercolumns"] = tuple(name.strip() for name in names if name.strip())
+    prepared = None if config.recipe is None else Prepared(config.recipe)
+    base = Recipe(labels=VOC_LABELS, components=0) if prepared is None else prepared.recipe
     made = Segmenter(
-        net=config.net, detector=config.detector, energy=config.energy, recipe=recipe,
-        reduction=reduction, potentials=config.potentials, features=config.features, **settings,
+        net=config.net, detector=config.detector, energy=config.energy,
+        recipe=recipe_of(config, base),
+        reduction=None if prepared is None else prepared.reduction(),
+        potentials=config.potentials, features=config.features,
+        pixels=PixelStage() if config.pixels else None,
     )  # fmt: skip
     made.pipeline.load()
     return made

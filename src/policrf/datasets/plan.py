@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ from policrf.datasets.inputs import Inputs
 from policrf.datasets.layouts.trackrcnn import TrackRcnn
 from policrf.datasets.opening import OPTIONS, open_dataset
 from policrf.datasets.options import PrepareOptions
-from policrf.errors import InvalidOption, PolicrfError
+from policrf.errors import InvalidFile, InvalidOption, PolicrfError
 from policrf.types import Float32Array
-from policrf.vision.classes import VOC_LABELS, read_class_map, read_names
+from policrf.vision.image_options import recipe_of
+from policrf.vision.images import image_size
 from policrf.vision.nets.coco import CocoDetections
-from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
+from policrf.vision.nets.segmentation_net import AUTOMATIC, automatic_windows, open_net
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.recipe import Recipe, file_digest
 from policrf.vision.record import Record
@@ -132,41 +133,36 @@ def _opened(
 
 def make_recipe(dataset: Dataset, about: dict[str, Any], options: PrepareOptions) -> Recipe:
     """The part of the options that decides what a record contains."""
-    net_classes = dataset.labels
-    if options.net_names is not None:
-        net_classes = VOC_LABELS if options.net_names == "voc" else read_names(options.net_names)
-    detector_classes: tuple[str, ...] = ()
-    if options.detector is not None:
-        detector_classes = detector_names(options.detector, options.detector_names)
-    from_track = options.trackrcnn is not None and options.scores is None
-    return Recipe(
+    base = Recipe(
         labels=dataset.labels,
-        superpixels=options.superpixels,
-        compactness=options.compactness,
-        follow_net=options.follow_net,
-        smallest=options.smallest,
-        long_range=options.long_range,
-        max_side=options.max_side,
         net=file_digest(options.net),
-        net_classes=net_classes,
-        scores=options.net_scores,
-        hypercolumns=tuple(x.strip() for x in options.hypercolumns.split(",") if x.strip()),
-        score_kind="probabilities" if from_track else options.score_kind,
-        fit=options.net_fit,
-        net_windows=options.net_windows,
-        mean=options.net_mean,
-        deviation=options.net_deviation,
-        bgr=options.net_bgr,
         detector=file_digest(options.detector or options.detections),
-        detector_classes=detector_classes,
-        class_map=read_class_map(options.class_map) if options.class_map else None,
-        threshold=options.threshold,
-        detector_windows=options.detector_windows,
-        grabcut_scale=options.grabcut_scale,
         support=dataset.support,
         components=options.components,
         dataset=about,
     )
+    # The data set has read the labels already.
+    recipe = recipe_of(replace(options, labels=None), base)
+    if recipe.net_windows == AUTOMATIC:
+        recipe = replace(recipe, net_windows=_windows(dataset, options))
+    if options.trackrcnn is not None and options.scores is None:
+        recipe = replace(recipe, score_kind="probabilities")
+    return recipe
+
+
+def _windows(dataset: Dataset, options: PrepareOptions) -> int:
+    """As many windows for all images as the first that can be read asks for."""
+    if options.net is None:
+        return 1
+    for sample in dataset.samples():
+        try:
+            height, width = image_size(sample.image)
+        except InvalidFile:
+            continue
+        factor = min(1.0, options.max_side / max(height, width))
+        size = open_net(options.net).input_size
+        return automatic_windows(round(height * factor), round(width * factor), size)
+    return 1
 
 
 def make_record(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Record | Skip:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from policrf.types import Pixels
 
+_ROWS = 256  # rows of an image that are tinted at once: real numbers take 8 times its memory
+
 
 def label_colours(count: int) -> NDArray[np.uint8]:
     """The Pascal VOC colours `[count, 3]`: the bits of a label dealt to red, green and blue.
@@ -28,9 +30,10 @@ def label_colours(count: int) -> NDArray[np.uint8]:
 def overlay(pixels: Pixels, labels: NDArray[Any], opacity: float = 0.55) -> Pixels:
     """The image with every labeled pixel tinted in its label's colour; label 0 is not tinted."""
     colours = label_colours(256)
-    mixed = pixels.copy()
-    for top in range(0, len(pixels), 256):  # a photo of floats would not fit
-        part, label = pixels[top : top + 256], labels[top : top + 256]
-        share = np.where(label[..., None] > 0, opacity, 0.0)
-        mixed[top : top + 256] = (part * (1 - share) + colours[label] * share).round()
+    mixed: Pixels = pixels.copy()
+    for top in range(0, len(labels), _ROWS):
+        rows = slice(top, top + _ROWS)
+        shown = labels[rows] > 0
+        tint = colours[labels[rows][shown]] * opacity
+        mixed[rows][shown] = (pixels[rows][shown] * (1 - opacity) + tint).round()
     return mixed

@@ -31,8 +31,8 @@ class SegmentedImage:
     """Unaries and boxes."""
     members: Sequence[NDArray[np.int64]]
     """The superpixels of every box's foreground."""
-    labels: NDArray[np.int64]
-    """The result, `[N]`."""
+    labels: LabelMap
+    """The result, `[H, W]`."""
     label_names: Sequence[str]
     truth: LabelMap | None = None
     title: str = ""
@@ -53,7 +53,9 @@ def segmentation_figure(path: str | Path, shown: SegmentedImage) -> None:
         axis.set_title(name, fontsize=11)
         axis.set_axis_off()
     _draw_boxes(axes[2], shown.record, shown.label_names, height, width)
-    labels = set(shown.record.distribution.argmax(axis=1).tolist()) | set(shown.labels.tolist())
+    labels = set(shown.record.distribution.argmax(axis=1).tolist()) | set(
+        np.unique(shown.labels).tolist()
+    )
     if shown.truth is not None:
         labels |= set(np.unique(shown.truth[shown.truth >= 0]).tolist())
     _legend(figure, sorted(labels - {0}), shown.label_names)
@@ -70,7 +72,7 @@ def _panels(shown: SegmentedImage) -> list[tuple[str, Pixels]]:
         ("image", image),
         ("unary argmax", overlay(image, unary[segments])),
         ("boxes and foreground", boxes),
-        ("result", overlay(image, shown.labels[segments])),
+        ("result", overlay(image, shown.labels)),
     ]
     if shown.truth is not None:
         panels.append(("truth", overlay(image, np.maximum(shown.truth, 0))))

@@ -5,6 +5,7 @@ quantities; `build` applies an energy's weights to it; `segment` does all of it 
 
     nets/           files of segmentation nets and detectors, hypercolumns, precomputed detections
     superpixels/    SLIC, cut along a net's labels, which superpixels touch, labels back onto pixels
+    pixels/         pixels near the boundaries of a solution, decided again
     calibration/    choosing the weights on prepared training data
 
 Each foreign library is touched in one file: Pillow in images, OpenCV in opencv, TFLite and ONNX in

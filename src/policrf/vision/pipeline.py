@@ -6,6 +6,7 @@ detections -> GrabCut foregrounds -> edges -> what the truth says of every super
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from policrf.vision.nets.loaded import LoadedNets
 from policrf.vision.opencv import resize
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record
-from policrf.vision.stopwatch import Stopwatch
+from policrf.vision.stopwatch import Stopwatch, Timer
 from policrf.vision.superpixels.adjacency import adjacency
 from policrf.vision.superpixels.far import far_edges
 from policrf.vision.superpixels.project import enlarged
@@ -50,6 +51,7 @@ class ImageView:
     segments: Segments
     distribution: Float32Array  # [L, H, W]
     detections: Detections
+    lab: Float32Array  # [H, W, 3], after the blur
     seconds: dict[str, float]
     """What each part took: net, upsampling, superpixels, averages, detector, foreground, graph."""
 
@@ -95,6 +97,7 @@ class Pipeline:
         scores: Float32Array | None = None,
         detections: Detections | None = None,
         truth: LabelMap | None = None,
+        timer: Timer = time.perf_counter,
     ) -> ImageView:
         """All steps on one image; `scores` and `detections` stand in for the nets, if given.
 
@@ -106,13 +109,15 @@ class Pipeline:
             `[h, w, C]` over the whole image; boxes in its pixels.
         name
             What the record is called.
+        timer
+            Where its seconds come from.
         """
         if truth is not None and truth.shape != image.shape[:2]:
             raise InvalidFile(
                 f"the mask is {truth.shape[1]}×{truth.shape[0]}, "
                 f"the image {image.shape[1]}×{image.shape[0]} pixels"
             )
-        clock = Stopwatch()
+        clock = Stopwatch(timer)
         parts = self._parts(image, scores, clock)
         found = self.nets.detections(parts.work, image.shape[:2], detections)
         clock("detector")
@@ -139,6 +144,7 @@ class Pipeline:
             segments=parts.regions.segments,
             distribution=parts.pixels,
             detections=found,
+            lab=parts.regions.lab,
             seconds=clock.seconds,
         )
 

@@ -57,6 +57,7 @@ class Recipe:
     score_kind: ScoreKind = "logits"
     fit: Fit = "pad"
     net_windows: int = 1
+    """Windows of a wide image that the net sees; 0: by the shape of every image."""
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
     bgr: bool = False
@@ -82,7 +83,7 @@ class Recipe:
     """Which images these are: name, split, root folder's name."""
 
     def __post_init__(self) -> None:
-        least = {"superpixels": 1, "max_side": 16, "slic_iterations": 1, "net_windows": 1}
+        least = {"superpixels": 1, "max_side": 16, "slic_iterations": 1, "net_windows": 0}
         least |= {"detector_windows": 1, "components": 0, "smallest": 1, "long_range": 0}
         for name, lowest in least.items():
             if getattr(self, name) < lowest:

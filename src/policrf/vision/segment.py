@@ -6,104 +6,34 @@ segmenter("photo.jpg", "voc-250:refine=true").save("out")
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from policrf.crf.instance import Instance
-from policrf.crf.io.files import make_folder
-from policrf.crf.io.json_text import as_json, write_json
-from policrf.plots.colours import overlay
+from policrf.crf.potentials import Potts
+from policrf.crf.selection import parse_potentials
 from policrf.solvers import DEFAULT_SOLVER, solve
 from policrf.types import Float32Array, LabelMap, Pixels, Solution
 from policrf.vision.boxes import Detections
-from policrf.vision.build import box_members, to_instance
+from policrf.vision.build import to_instance
 from policrf.vision.classes import VOC_LABELS
 from policrf.vision.energy_weights import Energy
-from policrf.vision.images import read_image, write_image, write_labels
+from policrf.vision.images import read_image
 from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
+from policrf.vision.nets.segmentation_net import AUTOMATIC
 from policrf.vision.pipeline import ImageView, Pipeline
+from policrf.vision.pixels.options import PixelStage
+from policrf.vision.pixels.stage import refined_labels
 from policrf.vision.recipe import Recipe
-from policrf.vision.stopwatch import Stopwatch
-from policrf.vision.superpixels.project import enlarged, project
+from policrf.vision.segmentation import Segmentation
+from policrf.vision.stopwatch import Stopwatch, Timer
+from policrf.vision.superpixels.project import enlarged
 
-
-@dataclass(frozen=True, eq=False)
-class Segmentation:
-    """The result for one image."""
-
-    image: Pixels
-    labels: LabelMap
-    """The label of every pixel, `[H, W]`."""
-    solution: Solution
-    instance: Instance
-    view: ImageView
-    energy: Energy
-    seconds: dict[str, float]
-    """What each step took."""
-    truth: LabelMap | None = None
-    """What it was given to compare with."""
-
-    def report(self) -> dict[str, Any]:
-        """What there is to say about it, as plain values."""
-        names = self.instance.label_names
-        values, counts = np.unique(self.labels, return_counts=True)
-        shares = {
-            names[v]: float(n / self.labels.size) for v, n in zip(values, counts, strict=True)
-        }
-        record = self.view.record
-        boxes = [
-            {"label": names[label] if label > 0 else None, "confidence": float(score)}
-            for label, score in zip(record.box_labels, record.box_scores, strict=True)
-        ]
-        return {
-            "image": record.name,
-            "size": [int(record.width), int(record.height)],
-            "superpixels": record.n_nodes,
-            "solver": self.solution.solver,
-            "energy": self.solution.energy,
-            "terms": self.instance.crf.terms(self.solution.labels),
-            "lower_bound": as_json(self.solution.lower_bound),
-            "optimal": self.solution.optimal,
-            "labels": shares,
-            "boxes": boxes,
-            "seconds": self.seconds,
-        }
-
-    def save(self, folder: str | Path, *, figure: bool = False) -> list[Path]:
-        """NAME.png (palette), NAME.overlay.png, NAME.json and, if asked, NAME.figure.png."""
-        target = Path(folder)
-        stem = target / self.view.record.name
-        make_folder(stem.parent)
-        paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
-        write_labels(self.labels, paths[0])
-        write_image(overlay(self.image, self.labels), paths[1])
-        write_json(paths[2], self.report())
-        if figure:
-            paths.append(stem.with_name(stem.name + ".figure.png"))
-            self.figure(paths[3])
-        return paths
-
-    def figure(self, path: str | Path) -> None:
-        """Image, unaries, boxes with foreground, result and truth, side by side."""
-        from policrf.plots.figures import SegmentedImage, segmentation_figure
-
-        record = self.view.record
-        shown = SegmentedImage(
-            image=self.image,
-            segments=enlarged(self.view.segments, self.image.shape[:2]),
-            record=record,
-            members=box_members(record, self.energy.foreground),
-            labels=self.solution.labels,
-            label_names=self.instance.label_names,
-            truth=self.truth,
-            title=f"{record.name}: {self.solution.solver}, {record.n_nodes} superpixels, "
-            f"energy {self.solution.energy:.2f}",
-        )
-        segmentation_figure(path, shown)
+DEFAULT_STAGE = PixelStage()
 
 
 class Segmenter:
@@ -119,6 +49,7 @@ class Segmenter:
         reduction: Reduction | None = None,
         potentials: str = "u+p+hop1+hop2",
         features: str = "paper",
+        pixels: PixelStage | None = DEFAULT_STAGE,
         **settings: Any,
     ) -> None:
         """Make a segmenter; nets are loaded with the first image.
@@ -139,12 +70,16 @@ class Segmenter:
             Which terms the energy has, joined by +.
         features
             "paper", "appearance" or "paper+appearance".
+        pixels
+            How pixels near the boundaries are decided again; None leaves the superpixels' labels.
+            An energy without edges, or the solver "unary", is the net alone: there it has no part.
         settings
             Fields of `Recipe`, such as superpixels=500 or hypercolumns=("inner",).
         """
         if recipe is None:
             settings.setdefault("labels", VOC_LABELS)
             settings.setdefault("net_classes", settings["labels"])
+            settings.setdefault("net_windows", AUTOMATIC)
             recipe = Recipe(**settings)
         else:
             recipe = replace(recipe, **settings)
@@ -154,7 +89,9 @@ class Segmenter:
         self.energy = energy if isinstance(energy, Energy) else (
             Energy.load(energy) if energy is not None else Energy()
         )  # fmt: skip
-        self.potentials, self.features = potentials, features
+        self.potentials, self.features, self.pixels = potentials, features, pixels
+        self.timer: Timer = time.perf_counter
+        """Where seconds come from; set it to `time.process_time` for CPU seconds."""
 
     def __call__(
         self,
@@ -192,13 +129,13 @@ class Segmenter:
         options
             Of the solver, by name.
         """
-        clock = Stopwatch()
+        clock = Stopwatch(self.timer)
         pixels = image if isinstance(image, np.ndarray) else read_image(image)
         if name is None:
             name = "image" if isinstance(image, np.ndarray) else Path(image).stem
         clock("decode")
         view = self.pipeline.view(
-            pixels, name=name, scores=scores, detections=detections, truth=truth
+            pixels, name=name, scores=scores, detections=detections, truth=truth, timer=self.timer
         )
         clock("view")
         instance = to_instance(
@@ -207,21 +144,32 @@ class Segmenter:
         )  # fmt: skip
         clock("instance")
         solution = solve(instance, solver, seconds=seconds, seed=seed, **options)
-        labels = project(solution.labels, view.segments, pixels.shape[:2])
+        clock("solver")
+        labels = self._labels(view, solution)
+        clock("pixels")
+        times = clock.seconds
+        del times["view"]  # its own steps stand for it
         return Segmentation(
             image=pixels,
-            labels=labels,
+            labels=enlarged(labels, pixels.shape[:2]),
             solution=solution,
             instance=instance,
             view=view,
             energy=self.energy,
-            seconds=_times(clock, view, solution),
+            seconds={
+                "decode": times.pop("decode"),
+                **view.seconds,
+                **times,
+                "total": clock.total(),
+            },
             truth=truth,
         )
 
-
-def _times(clock: Stopwatch, view: ImageView, solution: Solution) -> dict[str, float]:
-    """Seconds of every step, and of all; the view's own steps stand for it."""
-    booked = clock.seconds
-    times = {"decode": booked["decode"], **view.seconds, "instance": booked["instance"]}
-    return times | {"solver": solution.seconds, "total": clock.total()}
+    def _labels(self, view: ImageView, solution: Solution) -> LabelMap:
+        """The label of every pixel at the working size."""
+        has_edges = Potts in parse_potentials(self.potentials) and (
+            self.energy.alpha > 0 or self.energy.long_range > 0
+        )
+        if self.pixels is None or not has_edges or solution.solver == "unary":
+            return np.asarray(solution.labels, np.int32)[view.segments]
+        return refined_labels(view, solution.labels, self.pixels)

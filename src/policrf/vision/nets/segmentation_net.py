@@ -23,6 +23,8 @@ from policrf.vision.opencv import resize
 
 Fit = Literal["pad", "fill", "stretch"]
 OVERLAP = 0.2  # share of a window that the next one covers too
+AUTOMATIC = 0  # windows: as many as `automatic_windows` says of the image
+LONG = 2.0  # sides above this ratio ask for windows
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class NetOptions:
     fit: Fit = "pad"
     """pad: unscaled at the top left, shrunk only if too large; fill: scaled to fill; stretch."""
     windows: int = 1
-    """Overlapping windows along the longer side (for wide images)."""
+    """Overlapping windows along the longer side (for wide images); 0: by the image's shape."""
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Subtracted from the 0 … 255 pixels of nets with real-valued input."""
     deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -82,7 +84,9 @@ class SegmentationNet:
 
     def __call__(self, image: Pixels) -> NetMaps:
         """Run the net on every window of the image."""
-        per_window = [self._run(image, window) for window in windows(image, self.options.windows)]
+        height, width = image.shape[:2]
+        count = self.options.windows or automatic_windows(height, width, self.net.input_size)
+        per_window = [self._run(image, window) for window in windows(image, count)]
         by_tensor = [list(grids) for grids in zip(*per_window, strict=True)]
         channels = by_tensor[0][0].values.shape[2]
         if channels != self.n_classes:
@@ -136,6 +140,21 @@ def open_net(path: str | Path) -> NetFile:
 
         return OnnxNet(file)
     raise InvalidFile(f"{file}: segmentation nets are .onnx or .tflite files")
+
+
+def automatic_windows(height: int, width: int, size: tuple[int, int] | None) -> int:
+    """How many windows an image is read through if nobody says.
+
+    One where the net takes any size, where the image fits into its input, or where no side is more
+    than twice the other; else so many that windows are about square.
+
+    >>> [automatic_windows(375, width, (513, 513)) for width in (500, 750, 1242)]
+    [1, 1, 4]
+    """
+    longer, shorter = max(height, width), min(height, width)
+    if size is None or (height <= size[0] and width <= size[1]) or longer <= LONG * shorter:
+        return 1
+    return int(np.ceil(longer / shorter))
 
 
 def windows(image: Pixels, count: int) -> list[Window]:

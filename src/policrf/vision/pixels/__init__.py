@@ -1,0 +1,1 @@
+"""Pixels near the boundaries of a solution over superpixels, decided again one by one."""

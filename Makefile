@@ -13,7 +13,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadscope
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,10 +1,18 @@
-"""Two groups of tests for two processes: each compiles the kernels of its own half, not all."""
+"""Two groups of tests for two processes, and the same random examples in every run.
+
+Each process compiles the kernels of its own half, not all. `make test-all` draws new examples.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SOLVING = ("crf", "solvers", "bench", "scenes", "examples")
 

@@ -82,6 +82,31 @@ def test_counts_by_any_function():
     assert energy_of(shared, [0, 0, 0, 1]) == (7 + 8 + 10) + 2 * (1 + 3 + 4)
 
 
+@pytest.mark.parametrize("solver", ["untrained", "highest_confidence_first", "auto"])
+def test_exactly_k_is_reached_node_by_node(solver):
+    """A count that is forbidden half-way may still become the one that is asked for."""
+    rng = np.random.default_rng(3)
+    exactly = np.where(np.arange(31) == 9, 0.0, np.inf)
+    edges = np.stack([np.arange(29), np.arange(1, 30)], 1)
+    crf = pc.CRF(
+        rng.normal(size=(30, 3)),
+        pc.Potts(edges, 0.5),
+        pc.CountFunction([np.arange(30)], exactly, labels=[1]),
+    )
+    walk = crf.labeling()
+    for node in range(9):
+        assert np.isfinite(walk.assign(node, 1))
+    assert walk.assign(9, 1) == np.inf
+    walk.assign(9, 0)
+    for node in range(10, 30):
+        assert walk.costs(node)[1] == np.inf
+        walk.assign(node, 2)
+    assert np.isfinite(walk.energy)
+    found = pc.solve(crf, solver, seconds=1)
+    assert (found.labels == 1).sum() == 9
+    assert np.isfinite(found.energy)
+
+
 def test_co_occurrence_robust_potts_order_and_pairs_by_hand():
     prices = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 4.0], [2.0, 4.0, 0.0]])
     assert energy_of(pc.CoOccurrence([range(4)], prices), [0, 1, 0, 2]) == 7.0

@@ -1,24 +1,25 @@
-"""`policrf calibrate PREPARED --out energy.yaml`: choose the energy's weights on training data."""
+"""`policrf calibrate PREPARED --out energy.yaml`: choose the energy's weights on prepared data."""
 
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from policrf.errors import InvalidFile
-from policrf.vision.calibration.result import CalibrateOptions
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.vision.calibration.options import CalibrateOptions
 
 
 @dataclass(frozen=True)
 class Config:
-    """Grid search over the weights of the energy, scored by pixel IoU on training images."""
+    """Choose the simplest energy within one standard error of the best, by pixel IoU."""
 
     prepared: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PREPARED")]
-    """Prepared training data, with truth."""
+    """Prepared data with truth."""
     out: Path = Path("energy.yaml")
     """The chosen weights; beside it .KIND.yaml for each kind of energy, .csv, .md and .png."""
     search: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
@@ -29,25 +30,32 @@ class Config:
 
 
 def run(config: Config) -> None:
-    """Calibrate, write the energy with tables and a picture, print the best of every stage."""
+    """Calibrate, write the energy with tables and a picture, print the choice."""
     from policrf.cli.progress import progress_bar
     from policrf.crf.io.json_text import as_json, to_json
     from policrf.datasets.store import Prepared
     from policrf.solvers.spec import SolverSpec
-    from policrf.vision.calibration.calibrate import calibrate
+    from policrf.vision.calibration.calibrate import STEPS, calibrate
+    from policrf.vision.calibration.report import calibration_summary
 
     options = config.search
     SolverSpec.parse(options.solver)
     if not config.out.parent.is_dir():
         raise InvalidFile(f"{config.out}: the folder {config.out.parent} does not exist")
+    if config.jobs < 1:
+        raise InvalidOption(f"--jobs is {config.jobs}; it must be at least 1")
     prepared = Prepared(config.prepared)
     images = min(options.images or len(prepared), len(prepared))
-    with progress_bar("calibrating", images * options.passes()) as advance:
-        found = calibrate(prepared, options, jobs=config.jobs, advance=advance)
+    journal = config.out.with_suffix(".journal.jsonl")
+    with progress_bar("calibrating", images * STEPS) as advance:
+        found = calibrate(prepared, options, jobs=config.jobs, journal=journal, advance=advance)
     found.save(config.out)
+    journal.unlink(missing_ok=True)
+    for warning in found.warnings:
+        print(f"policrf: warning: {warning}", file=sys.stderr)
     chosen = as_json(found.energy.as_dict(), infinity="inf")
     if config.json:
-        print(to_json({"energy": chosen, "best": found.best, "images": found.images}))
+        print(to_json({"energy": chosen, "calibration": calibration_summary(found)}))
         return
     print(found.markdown(), end="")
     print(f"\n{config.out}: " + ", ".join(f"{k} {v}" for k, v in chosen.items()))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from policrf.errors import TooLarge
 
@@ -43,38 +43,58 @@ def each(
     jobs
         Processes; 1 works here.
     """
-    if jobs <= 1 or len(items) <= 1:
-        cache: dict[str, Any] = {}
-        yield from (work(shared, item, cache) for item in items)
-        return
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    pool = ProcessPoolExecutor(
-        min(jobs, len(items)),
-        multiprocessing.get_context("spawn"),
-        _begin,
-        (work, shared, os.getpid()),
-    )
-    waiting: deque[Future[Result]] = deque()
-    try:
-        rest = iter(items)
-        for item in rest:
-            waiting.append(pool.submit(_call, item))
-            if len(waiting) >= AHEAD * jobs:
+    with Workers(work, shared, min(jobs, len(items))) as workers:
+        yield from workers.each(items)
+
+
+class Workers(Generic[Shared, Item, Result]):
+    """Processes that stay for several rounds of items, with their caches; `each` tells the rest."""
+
+    def __init__(self, work: Work[Shared, Item, Result], shared: Shared, jobs: int) -> None:
+        self.work, self.shared, self.jobs = work, shared, jobs
+        self._cache: dict[str, Any] = {}
+        self._pool: ProcessPoolExecutor | None = None
+        self._before: dict[str, str | None] = {}
+
+    def __enter__(self) -> Workers[Shared, Item, Result]:
+        if self.jobs > 1:
+            self._before = {name: os.environ.get(name) for name in _THREADS}
+            os.environ.update(dict.fromkeys(_THREADS, "1"))
+            self._pool = ProcessPoolExecutor(
+                self.jobs,
+                multiprocessing.get_context("spawn"),
+                _begin,
+                (self.work, self.shared, os.getpid()),
+            )
+        return self
+
+    def each(self, items: Sequence[Item]) -> Generator[Result, None, None]:
+        """The results of one round, in order."""
+        if self._pool is None:
+            yield from (self.work(self.shared, item, self._cache) for item in items)
+            return
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(self._pool.submit(_call, item))
+                if len(waiting) >= AHEAD * self.jobs:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-        pool.shutdown()
-    except BrokenProcessPool:
-        raise TooLarge(
-            "a worker process died, most likely because memory ran out; use fewer with --jobs"
-        ) from None
-    finally:
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
+        except BrokenProcessPool:
+            raise TooLarge(
+                "a worker process died, most likely because memory ran out; use fewer with --jobs"
+            ) from None
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if self._pool is None:
+            return
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
         for process in processes:
             process.terminate()
-        for name, value in before.items():
+        self._pool = None
+        for name, value in self._before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

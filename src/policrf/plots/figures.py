@@ -124,33 +124,48 @@ def _legend(figure: Any, labels: Sequence[int], label_names: Sequence[str]) -> N
 
 
 @dataclass(frozen=True)
-class Heat:
-    """One heat map: a score over two weights."""
+class Band:
+    """One panel: a figure with its error over the values of one weight."""
 
     title: str
-    values: NDArray[np.float64]  # [rows, columns]
-    rows: list[str]
-    columns: list[str]
-    row_name: str
-    column_name: str
+    x: Sequence[str]
+    """The values as text, in order."""
+    y: Sequence[float]
+    error: Sequence[float]
+    """Half the height of the band."""
+    chosen: int
+    """Which value was chosen."""
 
 
-def heat_figure(path: str | Path, panels: Sequence[Heat], scale: str) -> None:
-    """Heat maps side by side, the best cell of each marked."""
+def band_figure(path: str | Path, panels: Sequence[Band], y_name: str, *, title: str = "") -> None:
+    """Lines with bands side by side, the chosen value of each marked.
+
+    Parameters
+    ----------
+    path
+        Where the picture goes.
+    panels
+        From left to right.
+    y_name
+        What y is, with its unit.
+    title
+        Above all panels.
+    """
     figure_module = need("matplotlib.figure", "matplotlib")
-    figure = figure_module.Figure(figsize=(3.9 * len(panels), 3.5), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axis, heat in zip(axes, panels, strict=True):
-        image = axis.imshow(heat.values, aspect="auto", cmap="viridis")
-        row, column = np.unravel_index(np.nanargmax(heat.values), heat.values.shape)
-        axis.plot(column, row, marker="*", color="white", markeredgecolor="black", markersize=13)
-        axis.set_title(f"{heat.title}: best {heat.values[row, column]:.2f}", fontsize=10)
-        axis.set_yticks(range(len(heat.rows)), heat.rows, fontsize=8)
-        axis.set_xticks(range(len(heat.columns)), heat.columns, fontsize=8, rotation=45)
-        axis.set_ylabel(heat.row_name)
-        axis.set_xlabel(heat.column_name)
-        figure.colorbar(image, ax=axis)
-    figure.suptitle(scale, fontsize=10)
+    figure = figure_module.Figure(figsize=(max(5.0, 3.6 * len(panels)), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axis, panel in zip(axes, panels, strict=True):
+        at, y, error = range(len(panel.x)), np.asarray(panel.y), np.asarray(panel.error)
+        axis.fill_between(at, y - error, y + error, alpha=0.25, linewidth=0)
+        axis.plot(at, y, marker="o")
+        axis.axhline(0.0, color="0.5", linewidth=0.8)
+        axis.plot([panel.chosen], [y[panel.chosen]], "s", color="C3", markersize=9, zorder=3)
+        axis.set_xticks(at, panel.x, fontsize=8, rotation=45)
+        axis.set_title(panel.title, fontsize=10)
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel(y_name, fontsize=9)
+    if title:
+        figure.suptitle(title, fontsize=10)
     _save(figure, path)
 
 

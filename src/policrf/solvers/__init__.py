@@ -49,8 +49,8 @@ def solve(
         `"alpha_expansion:hop2=lagrangian"`; a `Policy`; or a function `solver(run, **options)` of
         your own. `describe(solver)` shows what it takes.
     seconds
-        Stop then, with the best labeling so far; 0 returns the starting labels at once. Kernels that
-        have to be compiled first (once on a machine) are not charged.
+        Stop then, with the best labeling so far; 0 returns the starting labels at once. Compiling
+        kernels, once on a machine, is not charged.
     seed
         Of everything random; the same seed gives the same answer.
     initial

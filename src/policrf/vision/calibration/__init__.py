@@ -1,1 +1,1 @@
-"""Choosing the weights of an energy on prepared training data: the search, what it gives, files."""
+"""Choosing an energy on prepared data: stages, scores with errors, the choice, its files."""

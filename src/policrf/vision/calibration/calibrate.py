@@ -1,83 +1,38 @@
-"""The paper's grid search over the energy's weights, on training instances only (appendix A).
+"""Choosing an energy on prepared images with truth, so that it holds on the next images.
 
-In stages, each with the best of the one before: the pairwise term for every gate (α with β, or with
-the contrast's widths), then HOP1 (w, with α once more), then HOP2 (λ, C and w), and last the
-temperature of the policy's edge weights. Every setting is scored by the pixel IoU of a solver's
-labelings; a temperature by that of distributions averaged over neighbours with its weights.
+In stages (`stages.py`), each begun with the best energy so far and with the chosen one: the
+pairwise term in all its forms, long-range edges, the band, HOP1, HOP2. Settings that are clearly
+worse stop early (`search.py`). At the end the simplest energy within one standard error of the best
+is chosen (`choice.py`); the net alone is one of the settings. Last comes the temperature of the
+policy's edge weights, by the score of distributions averaged over neighbours.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from policrf.crf.io.json_text import to_json
 from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
-from policrf.datasets.workers import Advance, each
-from policrf.errors import InvalidInstance, InvalidOption
-from policrf.metrics import FREQUENT, class_iou, mean_over_classes, pixel_confusion
-from policrf.solvers import solve
+from policrf.datasets.workers import Advance, Workers
+from policrf.errors import InvalidInstance
+from policrf.metrics import FREQUENT
 from policrf.types import IntArray
-from policrf.vision.build import to_instance
-from policrf.vision.calibration.result import CalibrateOptions, Calibration, Grids, Trial
+from policrf.vision.calibration.choice import assign_folds, choose
+from policrf.vision.calibration.journal import Journal
+from policrf.vision.calibration.options import CalibrateOptions, Grids
+from policrf.vision.calibration.outcome import outcome
+from policrf.vision.calibration.result import Calibration
+from policrf.vision.calibration.scores import frequent_classes, scores
+from policrf.vision.calibration.search import Job, Search, count_item
+from policrf.vision.calibration.stages import Survey, all_stages, net_alone
 from policrf.vision.energy_weights import Energy
-from policrf.vision.node_features import edge_weights
-from policrf.vision.record import Record
 
-Setting = tuple[Energy, str]
-
-
-@dataclass(frozen=True)
-class _Job:
-    prepared: Prepared
-    settings: tuple[Setting, ...]
-    solver: str
-    seed: int
-
-
-class _Search:
-    """Scores settings on a fixed set of images."""
-
-    def __init__(
-        self, prepared: Prepared, options: CalibrateOptions, jobs: int, advance: Advance
-    ) -> None:
-        self.prepared, self.options = prepared, options
-        self.positions = _positions(prepared, options.images, options.seed)
-        self.jobs, self.advance = jobs, advance
-        self.trials: list[Trial] = []
-
-    def run(self, stage: str, settings: Sequence[Setting]) -> Trial:
-        """Try all settings; the first of the best wins."""
-        job = _Job(self.prepared, tuple(settings), self.options.solver, self.options.seed)
-        work = _temperatures if stage == "temperature" else _solutions
-        n_labels = len(self.prepared.labels)
-        total = np.zeros((len(settings), n_labels, n_labels), np.int64)
-        images = np.zeros(n_labels, np.int64)
-        for confusions in each(work, job, self.positions, self.jobs):
-            total += confusions
-            images += confusions[0].sum(axis=1) > 0
-            self.advance(stage)
-        iou = class_iou(total)
-        every = mean_over_classes(iou)
-        chosen = images >= FREQUENT
-        frequent = mean_over_classes(iou, chosen) if chosen.any() else every
-        trials = [
-            Trial(
-                stage=stage, energy=energy, potentials=potentials, iou=float(a), frequent=float(f)
-            )
-            for (energy, potentials), a, f in zip(settings, every, frequent, strict=True)
-        ]
-        self.trials += trials
-        return max(trials, key=self.value)
-
-    def value(self, trial: Trial) -> float:
-        """What is maximised."""
-        return trial.value(self.options.score)
+STEPS = 8  # passes over the images: the net, up to five stages, the picture, the temperature
 
 
 def calibrate(
@@ -87,141 +42,109 @@ def calibrate(
     start: Energy | None = None,
     grids: Grids | None = None,
     jobs: int = 1,
+    journal: str | Path | None = None,
     advance: Advance = lambda stage: None,
     **changes: Any,
 ) -> Calibration:
-    """Choose an energy on prepared training data.
+    """Choose an energy on prepared data.
 
     Parameters
     ----------
     prepared
         What `prepare` wrote, with truth.
     options
-        Solver, gates, images, score, seed; the defaults without them. With score="frequent"
-        few images decide with less noise (all classes count where none is frequent).
+        Solver, gates, images, folds, score, seed; the defaults without them.
     start
-        The weights that are not varied, and those of the first stage.
+        The weights that are not varied.
     grids
         The values that are tried.
     jobs
         Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    journal
+        A file that keeps what has been scored: the same call goes on from it after a kill.
     advance
         Called with the stage for every image that is done.
     changes
         Fields of `CalibrateOptions` by name, such as solver="icm".
+
+    Returns
+    -------
+    Calibration
+        With fewer than two frequent classes nothing is tried and the energy is the net alone,
+        unless force=True.
     """
-    chosen = changed(options or CalibrateOptions(), changes, "calibrate")
+    asked = changed(options or CalibrateOptions(), changes, "calibrate")
     if not isinstance(prepared, Prepared):
         prepared = Prepared(prepared)
     energy, grids = start or Energy(), grids or Grids()
-    search = _Search(prepared, chosen, jobs, advance)
-    baseline = search.run("unary", [(energy, "u")])
-    quantiles, spread, has_boxes = _survey(prepared, search.positions, grids.beta)
-
-    pairwise = [
-        search.run(f"pairwise {gate}", list(_pairwise(energy, gate, grids, quantiles, spread)))
-        for gate in chosen.gates
-    ]
-    steps = [max(pairwise, key=search.value)]
-    for stage, settings in (("hop1", _agreement), ("hop2", _support)) if has_boxes else ():
-        steps.append(search.run(stage, list(settings(steps[-1].energy, grids))))
-    winner = steps[-1].energy
-    warm = [(winner.replace(temperature=t), "") for t in grids.temperature]
-    temperature = search.run("temperature", warm).energy.temperature
-    kinds = {"u": energy} | {step.potentials: step.energy for step in steps}
-    scored = (baseline, *pairwise, *steps[1:])
-    return Calibration(
-        energy=winner.replace(temperature=temperature),
-        kinds={name: kind.replace(temperature=temperature) for name, kind in kinds.items()},
-        trials=tuple(search.trials),
-        baseline=search.value(baseline),
-        images=len(search.positions),
-        prepared=prepared.folder.name,
-        options=chosen,
-        best={trial.stage: search.value(trial) for trial in scored},
-    )
+    positions = _positions(prepared, asked)
+    survey, truth = _survey(prepared, positions, grids.beta)
+    frequent = frequent_classes(truth, FREQUENT)
+    few = int(frequent.sum()) < 2
+    counted = frequent_classes(truth, 1) if few or asked.score == "all" else frequent
+    question = [prepared.recipe.as_dict(), prepared.names, asked.solver, asked.seed]
+    with Workers(count_item, Job(prepared, asked.solver, asked.seed), jobs) as workers:
+        search = Search(
+            workers,
+            positions,
+            truth,
+            counted,
+            assign_folds(len(positions), asked.folds),
+            journal=Journal(None if journal is None else Path(journal), to_json(question)),
+            advance=advance,
+        )
+        try:
+            search.run("net", [net_alone(energy)])
+            if not few or asked.force:
+                _run_stages(search, net_alone(energy), grids, asked, survey)
+            return outcome(search, grids, asked, prepared, few=few)
+        finally:
+            search.journal.close()
 
 
-def _pairwise(
-    energy: Energy, gate: str, grids: Grids, quantiles: Sequence[float], spread: float
-) -> Iterator[Setting]:
-    if gate == "contrast":
-        for alpha, colour, feature in itertools.product(
-            grids.alpha_contrast, grids.sigma_colour, grids.sigma_feature
-        ):
-            widths = {"sigma_colour": colour, "sigma_feature": feature * spread}
-            yield energy.replace(gate=gate, alpha=alpha, **widths), "u+p"
-        return
-    for alpha, beta in itertools.product(grids.alpha, quantiles):
-        yield energy.replace(gate=gate, alpha=alpha, beta=beta), "u+p"
+def _run_stages(
+    search: Search, net: Energy, grids: Grids, options: CalibrateOptions, survey: Survey
+) -> None:
+    for stage in all_stages(grids, options.gates, survey):
+        search.run(stage.name, stage.energies(_bases(search)))
 
 
-def _agreement(energy: Energy, grids: Grids) -> Iterator[Setting]:
-    for factor, w in itertools.product((0.5, 1.0, 2.0), grids.w):
-        yield energy.replace(alpha=energy.alpha * factor, w=w), "u+p+hop1"
+def _bases(search: Search) -> Sequence[Energy]:
+    """The energy of the best score so far, and the one that would be chosen."""
+    scored = search.scored()
+    best = scored.energies[int(scores(scored.counts).argmax())]
+    chosen = scored.energies[choose(scored)]
+    return [best] if best == chosen else [best, chosen]
 
 
-def _support(energy: Energy, grids: Grids) -> Iterator[Setting]:
-    # A quota that is met by a part of the box asks HOP1 for the rest: w is tried again beside it.
-    strengths = sorted({energy.w, *grids.w_support})
-    for w, chosen, lam, c in itertools.product(strengths, grids.support, grids.lambda_, grids.C):
-        yield energy.replace(w=w, support=chosen, lambda_=lam, C=c), "u+p+hop1+hop2"
-
-
-def _positions(prepared: Prepared, images: int | None, seed: int) -> list[int]:
-    count = len(prepared)
-    if images is None or images >= count:
-        return list(range(count))
-    if images < 1:
-        raise InvalidOption(f"images is {images}; calibration needs at least one")
-    return sorted(np.random.default_rng(seed).permutation(count)[:images].tolist())
+def _positions(prepared: Prepared, options: CalibrateOptions) -> list[int]:
+    """The images in random order."""
+    if not len(prepared):
+        raise InvalidInstance(f"{prepared.folder}: there are no prepared images to calibrate on")
+    order = np.random.default_rng(options.seed).permutation(len(prepared))
+    return [int(position) for position in order[: options.images]]
 
 
 def _survey(
     prepared: Prepared, positions: Sequence[int], levels: Sequence[float]
-) -> tuple[list[float], float, bool]:
-    """Quantiles of |g_i · g_j|, the mean of 1 − g_i · g_j, and whether there are boxes."""
-    products, boxes = [], False
-    for position in positions[:: max(1, len(positions) // 100)]:
+) -> tuple[Survey, IntArray]:
+    """What decides the values to try, and the pixels of every label on every image, `[n, L]`."""
+    products, truth, boxes = [], [], False
+    sampled = set(positions[:: max(1, len(positions) // 100)])
+    for position in positions:
         record = prepared.record(position)
-        products.append(record.product)
+        if record.truth is None:
+            raise InvalidInstance(
+                f"{prepared.folder}: {record.name} has no truth, and calibration needs it; "
+                "prepare a data set with masks"
+            )
+        truth.append(record.truth.sum(axis=0))
         boxes |= bool((record.box_labels > 0).any())
-    joined = np.concatenate(products)
-    quantiles = [round(float(q), 6) for q in np.quantile(np.abs(joined), levels)]
-    return quantiles, round(float(1 - joined.mean()), 6), boxes
-
-
-def _solutions(job: _Job, position: int, cache: dict[str, Any]) -> IntArray:
-    """The confusion of every setting on one image, `[settings, L, L]`."""
-    record = job.prepared.record(position)
-    truth = _truth(record, job)
-    out = []
-    for energy, potentials in job.settings:
-        crf = to_instance(record, energy, potentials=potentials).crf
-        solver = "unary" if potentials == "u" else job.solver
-        out.append(pixel_confusion(truth, solve(crf, solver, seed=job.seed).labels))
-    return np.stack(out)
-
-
-def _temperatures(job: _Job, position: int, cache: dict[str, Any]) -> IntArray:
-    """The confusion of averaging each node with its neighbours, for every temperature."""
-    record = job.prepared.record(position)
-    truth = _truth(record, job)
-    first, second = record.edges[:, 0], record.edges[:, 1]
-    out = []
-    for energy, _ in job.settings:
-        weights = edge_weights(record, energy.temperature)
-        mixed = record.distribution.astype(np.float64)
-        np.add.at(mixed, first, weights[:, :1] * record.distribution[second])
-        np.add.at(mixed, second, weights[:, 1:] * record.distribution[first])
-        out.append(pixel_confusion(truth, mixed.argmax(axis=1)))
-    return np.stack(out)
-
-
-def _truth(record: Record, job: _Job) -> IntArray:
-    truth = record.truth
-    if truth is None:
-        raise InvalidInstance(
-            f"{job.prepared.folder}: {record.name} has no truth, and calibration needs it"
-        )
-    return truth
+        if position in sampled:
+            products.append(record.product)
+    joined = np.concatenate(products).astype(np.float64)
+    if not len(joined):
+        joined = np.ones(1)
+    quantiles = {round(float(q), 6) for q in np.quantile(np.abs(joined), levels)}
+    spread = round(float(1 - joined.mean()), 6) or 1.0
+    return Survey(tuple(sorted(quantiles)), spread, boxes), np.stack(truth)

@@ -1,84 +1,46 @@
-"""What calibrating is asked for, and what it gives: CalibrateOptions, Grids, Trial, Calibration."""
+"""What calibrating gives: the chosen energy, and everything that was tried."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.energy_weights import Energy, Gate
-
-Score = Literal["all", "frequent"]
-GATES: tuple[Gate, ...] = ("below", "above", "contrast")
-
-
-@dataclass(frozen=True)
-class CalibrateOptions:
-    """How the weights are chosen; `calibrate` and its command take these."""
-
-    solver: str = "alpha_expansion"
-    """A solver or policy (a name or a file), with options as NAME:option=value,…"""
-    gates: tuple[Gate, ...] = GATES
-    """Which forms of the pairwise term to try."""
-    images: int | None = None
-    """Use only this many images, drawn by the seed."""
-    score: Score = "frequent"
-    """Mean IoU over all classes, or over those that occur in at least ten of the images."""
-    seed: int = 0
-    """Seed of the draw and of the solver."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gates", tuple(self.gates))
-        for gate in self.gates:
-            if gate not in GATES:
-                raise InvalidOption(f"gate {gate!r}: there are {', '.join(GATES)}")
-        if self.score not in ("all", "frequent"):
-            raise InvalidOption(f"score {self.score!r}: it is all or frequent")
-
-    def passes(self) -> int:
-        """How many passes over the images `calibrate` makes, or one or two more than it does."""
-        return len(self.gates) + 4
-
-
-@dataclass(frozen=True)
-class Grids:
-    """The values that are tried."""
-
-    alpha: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    """For the hard gates."""
-    alpha_contrast: tuple[float, ...] = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4)
-    """For the contrast gate, per pixel of border."""
-    beta: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    """Quantiles of |g_i · g_j| over the training edges."""
-    sigma_colour: tuple[float, ...] = (5.0, 10.0, 20.0, math.inf)
-    sigma_feature: tuple[float, ...] = (0.5, 2.0, math.inf)
-    """In units of the mean of 1 − g_i · g_j over the training edges."""
-    w: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    w_support: tuple[float, ...] = (0.4,)
-    """Values of w that are tried beside the chosen one when HOP2 joins."""
-    lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
-    C: tuple[float, ...] = (1.5, 2.0, 3.0)
-    support: tuple[str, ...] = ("special", "all")
-    temperature: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+from policrf.errors import InvalidFile
+from policrf.vision.calibration.choice import Estimate
+from policrf.vision.calibration.options import CalibrateOptions
+from policrf.vision.calibration.stages import Terms
+from policrf.vision.energy_weights import Energy
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its score."""
+    """One setting with its score on the images that it has seen."""
 
     stage: str
     energy: Energy
-    potentials: str
+    images: int
+    """All of them, unless it was clearly worse and stopped early."""
+    score: float
+    """What is maximised: mean pixel IoU over the classes that count."""
+    error: float
+    """Standard error of the score."""
+    difference: float
+    """To the net alone on the same images."""
+    difference_error: float
+    """Its standard error, paired by image."""
     iou: float
     """Mean pixel IoU over all classes that occur."""
-    frequent: float
-    """The same over the frequent ones."""
 
-    def value(self, score: Score) -> float:
-        """What is maximised."""
-        return self.frequent if score == "frequent" else self.iou
+
+@dataclass(frozen=True)
+class Profile:
+    """Scores along one weight, the others as chosen."""
+
+    weight: str
+    values: tuple[float, ...]
+    trials: tuple[Trial, ...]
+    chosen: float
 
 
 @dataclass(frozen=True)
@@ -86,29 +48,40 @@ class Calibration:
     """The chosen energy, and everything that was tried."""
 
     energy: Energy
+    terms: Terms
+    """The terms that it has; () is the net alone."""
+    chosen: Trial
+    net: Trial
+    """The net alone."""
+    folds: Estimate
+    """What the rule gives on images that it does not choose on."""
     kinds: dict[str, Energy]
-    """The best energy of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2. A term that lowers the score
-    is there with the weight that harms least; `best` shows it."""
+    """The choice among the energies of every kind: u, u+p, u+p+hop1, u+p+hop1+hop2. A term that
+    does not help is there all the same; `estimates` shows it."""
+    estimates: dict[Terms, Estimate]
+    """What the rule gives on images it does not choose on, with the first terms allowed."""
     trials: tuple[Trial, ...]
-    baseline: float
-    """Score of the unary argmax on the same images."""
+    profiles: tuple[Profile, ...]
+    classes: tuple[str, ...]
+    """The labels that the score is a mean over."""
     images: int
-    prepared: str
-    """Name of the prepared folder."""
+    about: dict[str, Any]
+    """What was prepared: folder, data set, superpixels, digest of the recipe."""
     options: CalibrateOptions
-    best: dict[str, float] = field(default_factory=dict)
-    """The score of the best setting of every stage."""
-
-    def value(self, trial: Trial) -> float:
-        """What was maximised."""
-        return trial.value(self.options.score)
+    warnings: tuple[str, ...] = field(default_factory=tuple)
 
     def stages(self) -> list[str]:
-        """The stages that varied weights, in order."""
-        return list(dict.fromkeys(t.stage for t in self.trials if t.stage != "unary"))
+        """The stages in order."""
+        return list(dict.fromkeys(trial.stage for trial in self.trials))
+
+    def verdict(self) -> str:
+        """The choice in a sentence."""
+        from policrf.vision.calibration.report import verdict
+
+        return verdict(self)
 
     def markdown(self) -> str:
-        """The best five settings of every stage, as a Markdown table."""
+        """The kinds, and the best five settings of every stage, as Markdown tables."""
         from policrf.vision.calibration.report import calibration_markdown
 
         return calibration_markdown(self)

@@ -1,0 +1,76 @@
+"""What calibrating is asked for: CalibrateOptions, and Grids, the values that are tried."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from policrf.errors import InvalidOption
+from policrf.vision.energy_weights import Gate
+
+Score = Literal["all", "frequent"]
+GATES: tuple[Gate, ...] = ("below", "above", "contrast")
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """How the weights are chosen; `calibrate` and its command take these."""
+
+    solver: str = "alpha_expansion"
+    """A solver or policy (a name or a file), with options as NAME:option=value,…"""
+    gates: tuple[Gate, ...] = GATES
+    """Which forms of the pairwise term to try."""
+    images: int | None = None
+    """Use only this many images, drawn by the seed; all without it."""
+    folds: int = 5
+    """Parts of the images; what is chosen on the others is judged on each."""
+    score: Score = "frequent"
+    """Mean IoU over all classes, or over those that occur in at least ten of the images."""
+    force: bool = False
+    """Choose although fewer than two classes are frequent; the score is then over all classes."""
+    seed: int = 0
+    """Seed of the draw, of the folds and of the solver."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gates", tuple(self.gates))
+        if not self.gates:
+            raise InvalidOption(f"gates: give at least one of {', '.join(GATES)}")
+        for gate in self.gates:
+            if gate not in GATES:
+                raise InvalidOption(f"gate {gate!r}: there are {', '.join(GATES)}")
+        if self.score not in ("all", "frequent"):
+            raise InvalidOption(f"score {self.score!r}: it is all or frequent")
+        if self.images is not None and self.images < 1:
+            raise InvalidOption(f"images is {self.images}; calibration needs at least one")
+        if self.folds < 2:
+            raise InvalidOption(f"folds is {self.folds}; it must be at least 2")
+
+
+@dataclass(frozen=True)
+class Grids:
+    """The values that are tried."""
+
+    alpha: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+    """For the hard gates."""
+    alpha_contrast: tuple[float, ...] = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4)
+    """For the contrast gate, per pixel of border."""
+    beta: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    """Quantiles of |g_i · g_j| over the training edges."""
+    sigma_colour: tuple[float, ...] = (5.0, 10.0, 20.0, math.inf)
+    sigma_feature: tuple[float, ...] = (0.5, 2.0, math.inf)
+    """In units of the mean of 1 − g_i · g_j over the training edges."""
+    alpha_pixels: tuple[float, ...] = (2.0, 4.0, 8.0, 16.0)
+    """For the contrast gate where unaries are sums over pixels."""
+    sigma_colour_pixels: tuple[float, ...] = (3.0, 5.0, 10.0)
+    """The widths in colour beside `alpha_pixels`."""
+    long_range: tuple[float, ...] = (1.0, 2.0, 4.0)
+    band: tuple[int, ...] = (0, 1, 2)
+    """Rings; 0 is all superpixels."""
+    w: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+    w_support: tuple[float, ...] = (0.4,)
+    """Values of w that are tried beside the chosen one when HOP2 joins."""
+    lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    C: tuple[float, ...] = (1.5, 2.0, 3.0)
+    support: tuple[str, ...] = ("special", "all")
+    temperature: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -66,7 +66,7 @@ def test_a_term_that_does_not_help_stays_out(chance):
     assert found.folds.difference == 0
     assert "the net alone" in found.verdict()
     assert {"u", "u+p", "u+p+hop1", "u+p+hop1+hop2"} == set(found.kinds)
-    assert found.kinds["u+p"].alpha > 0
+    assert found.kinds["u+p"].alpha + found.kinds["u+p"].long_range > 0
     assert found.kinds["u+p+hop1"].w > 0
 
 

@@ -11,9 +11,10 @@ from policrf.vision.calibration.scores import (
     scores,
     scores_without,
 )
+from policrf.vision.calibration.stages import net_alone
 from policrf.vision.energy_weights import Energy
 
-NET = Energy(alpha=0.0, w=0.0, lambda_=0.0)
+NET = net_alone(Energy())
 
 
 def counts(right):

@@ -113,14 +113,16 @@ def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stag
 
 
 def _pairwise(gate: Gate, grids: Grids, survey: Survey) -> Iterator[Grid]:
+    # The band has a stage of its own.
+    by_node = {"gate": gate, "unary": "mean", "band": 0}
     if gate != "contrast":
-        yield Grid({"gate": gate}, {"alpha": grids.alpha, "beta": survey.quantiles})
+        yield Grid(by_node, {"alpha": grids.alpha, "beta": survey.quantiles})
         return
     widths = sorted({round(width * survey.spread, 6) for width in grids.sigma_feature})
     values = {"alpha": grids.alpha_contrast, "sigma_colour": grids.sigma_colour}
-    yield Grid({"gate": gate}, values | {"sigma_feature": widths})
+    yield Grid(by_node, values | {"sigma_feature": widths})
     pixels = {"alpha": grids.alpha_pixels, "sigma_colour": grids.sigma_colour_pixels}
-    yield Grid({"gate": gate, "unary": "pixels", "sigma_feature": math.inf}, pixels)
+    yield Grid(by_node | {"unary": "pixels", "sigma_feature": math.inf}, pixels)
 
 
 def net_alone(energy: Energy) -> Energy:

@@ -56,7 +56,7 @@ def checked_edges(group: str, edges: ArrayLike, n_nodes: int | None = None) -> I
         array = as_integers(group, "edges", np.zeros((0, 2), np.int64))
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidPotential(f"{group}: edges must have shape [E, 2], not {array.shape}")
-    bad = np.flatnonzero((array < 0).any(axis=1))
+    bad = np.flatnonzero((array[:, 0] < 0) | (array[:, 1] < 0))
     if bad.size:
         raise InvalidPotential(
             f"{group}: edge {bad[0]} is {array[bad[0]].tolist()}; nodes count from 0"
@@ -64,7 +64,7 @@ def checked_edges(group: str, edges: ArrayLike, n_nodes: int | None = None) -> I
     if n_nodes is None:
         _refuse_repeated(group, array)
         return array
-    bad = np.flatnonzero((array >= n_nodes).any(axis=1))
+    bad = np.flatnonzero((array[:, 0] >= n_nodes) | (array[:, 1] >= n_nodes))
     if bad.size:
         raise InvalidPotential(
             f"{group}: edge {bad[0]} is {array[bad[0]].tolist()}, "
@@ -74,7 +74,8 @@ def checked_edges(group: str, edges: ArrayLike, n_nodes: int | None = None) -> I
 
 
 def _refuse_repeated(group: str, edges: IntArray) -> None:
-    low, high = edges.min(axis=1), edges.max(axis=1)
+    # Not edges.min(axis=1): numpy is ten times slower along a short axis.
+    low, high = np.minimum(*edges.T), np.maximum(*edges.T)
     if (low == high).any():
         at = int(np.argmax(low == high))
         raise InvalidPotential(f"{group}: edge {at} joins node {low[at]} to itself")

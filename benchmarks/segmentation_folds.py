@@ -12,7 +12,6 @@ seconds are those of everything after the net, one thread.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import numpy as np
 from command import run
 from densecrf import SETTINGS, confusion
 from densecrf import refine as dense_labels
-from segmentation_table import DETECTORS, LABELS, NETS
+from segmentation_table import DETECTORS, LABELS, NETS, data_parser
 
 from policrf.datasets.layouts.mots import Mots
 from policrf.datasets.layouts.voc import Voc
@@ -165,11 +164,7 @@ def gain(grid, solver, other, classes) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="folder with voc/, mots/ and nets/")
-    parser.add_argument("--dataset", default="voc", choices=list(LABELS))
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
+    parser = data_parser(__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 1000, 2000])
     parser.add_argument("--boxes", action="store_true", help="with the detector of COCO's classes")
     parser.add_argument("--jobs", type=int, default=2)

@@ -199,12 +199,18 @@ def table(options) -> None:
     print("\n".join(lines))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def data_parser(description) -> argparse.ArgumentParser:
+    """The options that say on what: data, nets, and where the work goes."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="folder with voc/, mots/ and nets/")
     parser.add_argument("--dataset", default="voc", choices=list(LABELS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
+    return parser
+
+
+def main() -> None:
+    parser = data_parser(__doc__)
     parser.add_argument("--detector", default="voc", choices=list(DETECTORS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 500, 2000])
     parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS)

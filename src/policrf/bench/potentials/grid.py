@@ -54,7 +54,7 @@ class PotentialGrid:
     data: Path | None = None
     """Folder that `policrf prepare` wrote, of about 250 superpixels an image, for superpixels."""
     energy: Path | None = None
-    """Weights of that data's energy (energy.yaml); by default those of the package."""
+    """Weights of that data's energy (energy.yaml); by default contrast edges."""
 
     def seeds_at(self, size: int) -> int:
         """How many CRFs there are of a size."""

@@ -21,6 +21,8 @@ from policrf.solvers.refine.refine_start import known_groups
 from policrf.types import FloatArray, IntArray
 
 FIRST_SEED = 1000  # seeds of training and tuning are lower
+# Prices of labels and sizes are for superpixels, so these count alike, whatever their pixels.
+BY_NODE = {"unary": "mean", "alpha": 0.1, "sigma_colour": 10.0, "long_range": 0.0, "band": 0}
 MANY_LABELS = 3  # an image is taken if its unaries have as many
 
 
@@ -76,7 +78,10 @@ def superpixel_crf(image: Instance) -> CRF:
 @lru_cache(maxsize=2)
 def _images(folder: Path, energy: Path | None) -> list[Instance]:
     """Those images in which the labels are in question: three or more in their unaries."""
-    found = load_instances(folder, energy=energy, potentials="u+p")
+    from policrf.vision.energy_weights import Energy
+
+    weights = Energy.load(energy) if energy is not None else Energy.from_dict(BY_NODE)
+    found = load_instances(folder, energy=weights, potentials="u+p")
     return [
         image for image in found if len(np.unique(image.crf.unary.argmin(axis=1))) >= MANY_LABELS
     ]

@@ -19,7 +19,7 @@ from policrf.types import IntArray
 DEFAULT_START = "alpha_expansion"
 SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 # With fewer seconds left, in all or a node, the known part is not worth its time.
-LEAST_TIME, NODE_TIME = 0.01, 4e-5
+LEAST_TIME, NODE_TIME = 0.003, 4e-6
 KNOWN_SHARE = 0.2  # of the time left, for the known part
 
 

@@ -60,6 +60,12 @@ def halfway_gain() -> str:
     return path.read_text(encoding="utf-8")
 
 
+def segmentation_folds() -> str:
+    """The tables that benchmarks/segmentation_folds.py has written."""
+    path = ROOT / "benchmarks" / "results" / "segmentation-folds.md"
+    return path.read_text(encoding="utf-8")
+
+
 PARTS = {
     "README.md": {"solvers": solvers},
     "ARCHITECTURE.md": {"rooms": rooms},
@@ -68,6 +74,7 @@ PARTS = {
         "partial-forms": partial_forms,
         "bars": potential_bars,
     },
+    "docs/segmentation.md": {"segmentation-folds": segmentation_folds},
     "docs/halfway_gain.md": {"halfway-gain": halfway_gain},
 }
 

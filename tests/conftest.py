@@ -14,7 +14,8 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-SOLVING = ("crf", "solvers", "bench", "scenes", "examples")
+# About half of the time, images beside solvers; the rest is learning, search and commands.
+SOLVING = ("crf", "solvers", "bench", "scenes", "examples", "vision", "datasets")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -57,7 +57,7 @@ def below_generic(summary: Summary, grid: PotentialGrid, compared: str) -> Table
         f"% below the lowest of {', '.join(generic)} at the same budget, with a paired 95 % "
         f"interval: {QUICK} at the smallest budget, {LONGER} at larger ones. Held: {BELOW:g} % at "
         "every budget. Room: how far the lowest energy that anything has found, long runs too, is "
-        "below the lowest of those rows at any budget; no solver can hold more. * overran its "
+        "below the lowest of those rows at any budget; nothing known holds more. * overran its "
         "budget."
     )
     columns = ("family", "N", *(f"{budget:g} ms" for budget in budgets), "room", "held")

@@ -27,6 +27,10 @@ class InvalidFile(PolicrfError, ValueError):
     """A file is missing, damaged, or not of the format it should have."""
 
 
+class InUse(PolicrfError, RuntimeError):
+    """Another run is writing to the same folder or file."""
+
+
 class UnknownName(PolicrfError, KeyError):
     """A solver, reward, preset or policy of that name is not registered."""
 

@@ -6,12 +6,28 @@ in. Here the caller owns the state: the same seed gives the same episode anywher
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from policrf.compiled import leaf
+from policrf.errors import InvalidOption
 
 Generator = NDArray[np.uint64]
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed, if it is one.
+
+    >>> checked_seed(-1)
+    Traceback (most recent call last):
+    policrf.errors.InvalidOption: seed is -1; it must be a whole number from 0 to 2^63 − 1
+    """
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**63:
+        raise InvalidOption(f"seed is {seed!r:.40}; it must be a whole number from 0 to 2^63 − 1")
+    return int(seed)
 
 
 def new_generator(seed: int) -> Generator:

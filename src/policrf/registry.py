@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
+from operator import attrgetter
 from typing import Any
 
 from policrf.errors import MissingDependency, PolicrfError, UnknownName
@@ -40,8 +44,10 @@ class Registry:
         if name not in self._targets:
             self._load_plugins()
         if name not in self._targets:
+            near = get_close_matches(name, self.names(), 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
             raise UnknownName(
-                f"no {self.kind} is called {name!r}; there are {', '.join(self.names())}"
+                f"no {self.kind} is called {name!r}{meant}; there are {', '.join(self.names())}"
             )
         target = self._targets[name]
         if isinstance(target, str):
@@ -49,19 +55,37 @@ class Registry:
         return target
 
     def _import(self, name: str, target: str) -> Any:
-        module, _, attribute = target.partition(":")
+        module, _, attribute = target.partition("[")[0].partition(":")  # extras are in brackets
         try:
-            return getattr(import_module(module), attribute)
+            return attrgetter(attribute.strip())(import_module(module.strip()))
         except PolicrfError:
             raise
-        except (ImportError, AttributeError) as error:
+        except (Exception, SystemExit) as error:  # whatever somebody else's module does
             raise MissingDependency(
                 f"the {self.kind} {name!r} is said to be {target!r}, which cannot be imported "
-                f"({error}); update or remove the package that brings it"
+                f"({type(error).__name__}: {error}); update or remove the package that brings it"
             ) from error
 
     def _load_plugins(self) -> None:
         if not self._plugins_loaded:
             self._plugins_loaded = True
-            for entry in entry_points(group=f"policrf.{self.kind}s"):
+            for entry in _entries(f"policrf.{self.kind}s"):
                 self._targets.setdefault(entry.name, entry.value)
+
+
+def _entries(group: str) -> Iterator[EntryPoint]:
+    """The entry points of all distributions; one whose files are damaged is named and left out."""
+    try:
+        yield from entry_points(group=group)
+        return
+    except Exception:  # somebody else's file: find out whose
+        pass
+    for distribution in distributions():
+        try:
+            yield from distribution.entry_points.select(group=group)
+        except Exception as error:
+            where = getattr(distribution, "_path", "a distribution")
+            warnings.warn(
+                f"the entry points of {where} cannot be read ({error}); its plug-ins are left out",
+                stacklevel=2,
+            )

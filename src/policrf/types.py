@@ -46,9 +46,10 @@ class Solution:
     seconds
         Wall-clock time of the solver, compilation included if it had to happen.
     lower_bound
-        No labeling has an energy below this; −inf where the solver gives no bound.
+        No labeling has an energy below this, rounding included; −inf where the solver gives none.
     optimal
-        Proven to be a minimum: by the solver, or because the bound meets the energy.
+        Proven to be a minimum, up to what energies of this size round (`solvers.claims`): by the
+        solver, or because the bound meets the energy.
     trace
         Each improvement of energy or bound: (seconds, energy, lower bound).
     order

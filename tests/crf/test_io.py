@@ -113,7 +113,7 @@ def test_native_round_trip_is_exact(tmp_path, crf):
 def test_instance_round_trip(tmp_path):
     crf = random_crf(1, groups=("potts", "hop1", "hop2"))
     instance = pc.Instance.from_crf(
-        crf, truth=np.ones((6, 3)), label_names="abc", source={"seed": 1}
+        crf, truth=np.ones((6, 3)), label_names=("a", "b", "c"), source={"seed": 1}
     )
     instance = replace(instance, positions=np.arange(12).reshape(6, 2))
     path = tmp_path / "i.npz"
@@ -138,7 +138,7 @@ def test_a_damaged_or_foreign_native_file_is_explained(tmp_path):
     with pytest.raises(InvalidFile, match="damaged"):
         pc.CRF.load(path)
     np.savez(path, x=np.zeros(3))
-    with pytest.raises(InvalidFile, match="not a policrf model"):
+    with pytest.raises(InvalidFile, match="not one of policrf's"):
         pc.CRF.load(path)
     header = json.dumps({"format": "policrf", "schema": 99})
     np.savez(path, header=np.array(header))

@@ -24,6 +24,7 @@ def last_label(costs, changes, ties, out):
     out[-1] = -0.5
 
 
+MEANT_AS_A_SOLVER = 7
 reward = Reward(last_label, bounded=True, forbidden=-1.0)
 
 
@@ -51,6 +52,8 @@ sign = policrf_mine:plain_reward
 
 [policrf.solvers]
 mine = policrf_mine:constant
+gone = policrf_gone:solver
+number = policrf_mine:MEANT_AS_A_SOLVER
 
 [policrf.datasets]
 mine = policrf_mine:dataset

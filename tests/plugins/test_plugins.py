@@ -134,3 +134,18 @@ def test_a_dataset_by_command(plugin, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["prepared"] == 2
+
+
+def test_broken_solvers_are_named_and_the_others_listed(plugin):
+    done = run_command(plugin, "solve", "--list")
+    assert done.returncode == 0, done.stderr
+    assert "mine" in done.stdout
+    assert "icm" in done.stdout
+    told = [line for line in done.stderr.splitlines() if line.startswith("policrf: warning:")]
+    assert ["gone" in told[0], "number" in told[1], len(told)] == [True, True, 2]
+    assert "Traceback" not in done.stderr
+    for name in ("gone", "number"):
+        done = run_command(plugin, "evaluate", "synthetic:A:20", "--limit", 1, "--solvers", name)
+        assert done.returncode == 2
+        assert f"solver {name!r}" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policrf.crf.checks import frozen
 from policrf.crf.potentials import TERM_NAMES, CliquePotential, Potential, Potts
@@ -143,6 +144,7 @@ class _Columns(NamedTuple):
     data_starts: IntArray  # in the data of the clique's own group
     data_sizes: IntArray
     data: FloatArray
+    callbacks: NDArray[np.object_]  # behind the addresses
 
 
 def _joined(parts: list[_Columns]) -> _Columns:
@@ -184,6 +186,7 @@ def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
         data_starts=zeros,
         data_sizes=zeros,
         data=np.zeros(0),
+        callbacks=np.zeros(0, object),
     )
 
 
@@ -196,7 +199,18 @@ def _custom(column: _Columns, n_labels: int) -> IntArray:
     summaries = np.where(sizes > 0, np.cumsum(sizes) - sizes, -1)
     parts = [column.addresses, column.partial, column.marked, at, column.numbers, column.terms]
     parts += [summaries, sizes, column.updates]
-    return np.ascontiguousarray(np.stack(parts, axis=1))
+    return _holding(np.ascontiguousarray(np.stack(parts, axis=1)), column.callbacks)
+
+
+class _Holder:
+    def __init__(self, array: IntArray, held: NDArray[np.object_]) -> None:
+        self.array, self.held = array, held
+        self.__array_interface__ = array.__array_interface__
+
+
+def _holding(array: IntArray, held: NDArray[np.object_]) -> IntArray:
+    """The same numbers in an array that keeps `held` alive, as do its views."""
+    return np.asarray(_Holder(array, held)) if len(held) else array
 
 
 def _pointers(sizes: IntArray) -> IntArray:

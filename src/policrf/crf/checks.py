@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
+
+LARGEST = 2**62  # integers are below: sums of two do not overflow
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -36,15 +39,31 @@ def as_integers(group: str, field: str, values: ArrayLike) -> IntArray:
     try:
         raw = np.asarray(values)
         if raw.dtype.kind == "f":
-            bad = np.flatnonzero(~(np.mod(raw, 1) == 0))
+            with np.errstate(invalid="ignore"):
+                bad = np.flatnonzero(~(np.mod(raw, 1) == 0) | ~(np.abs(raw) < LARGEST))
             if bad.size:
                 raise TypeError(f"entry {bad[0]} is {raw.flat[bad[0]]}")
+        elif raw.dtype.kind == "u" and raw.size and raw.max() >= LARGEST:
+            raise TypeError(f"entry {int(np.argmax(raw))} is {raw.max()}")
         elif raw.dtype.kind not in "iu" and raw.size:
             raise TypeError(f"dtype {raw.dtype}")
         array = np.array(raw, dtype=np.int64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidPotential(f"{group}: {field} must be an array of integers ({error})") from None
     return frozen(array)
+
+
+def as_list(group: str, field: str, values: Any) -> list[Any]:
+    """One entry a clique, whatever sequence or array they come in."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidPotential(
+            f"{group}: {field} must be a sequence, one entry a clique, not a "
+            f"{type(values).__name__}"
+        )
+    try:
+        return list(values)
+    except TypeError as error:  # an array without axes
+        raise InvalidPotential(f"{group}: {field} must be a sequence ({error})") from None
 
 
 def per_clique(group: str, field: str, values: ArrayLike, count: int) -> FloatArray:

@@ -16,8 +16,9 @@ from policrf.types import IntArray
 class Cliques:
     """Node sets of any sizes, flattened once.
 
-    Accepts a sequence of integer sequences, an array `[C, k]` of equal-sized cliques, or a pair
-    `(ptr [C + 1], nodes [ptr[-1]])`, and another `Cliques`.
+    Accepts a sequence of integer sequences, an array `[C, k]` of equal-sized cliques, another
+    `Cliques`, or a pair `(ptr [C + 1], nodes [ptr[-1]])`: a tuple of two flat arrays is always
+    that.
 
     >>> c = Cliques([[0, 1, 2], [4, 2]], group="example")
     >>> c.ptr.tolist(), c.nodes.tolist(), len(c)
@@ -85,7 +86,8 @@ def _flatten(cliques: Any, group: str) -> tuple[IntArray, IntArray]:
         return frozen(np.arange(len(cliques) + 1, dtype=np.int64) * cliques.shape[1]), nodes
     if _is_ptr_and_nodes(cliques):
         return _from_pointers(cliques[0], cliques[1], group)
-    if not isinstance(cliques, Sequence | np.ndarray):
+    flat = isinstance(cliques, str | bytes) or getattr(cliques, "ndim", 1) == 0
+    if flat or not isinstance(cliques, Sequence | np.ndarray):
         raise InvalidPotential(
             f"{group}: cliques must be a sequence of node sequences, not {type(cliques).__name__}"
         )
@@ -102,19 +104,21 @@ def _flatten(cliques: Any, group: str) -> tuple[IntArray, IntArray]:
 
 
 def _is_ptr_and_nodes(cliques: Any) -> bool:
-    """A *tuple* of two arrays whose first is a pointer array; lists are always lists of cliques."""
+    """A *tuple* of two flat arrays; lists are always lists of cliques."""
     return (
         isinstance(cliques, tuple)
         and len(cliques) == 2
         and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in cliques)
-        and len(cliques[0]) >= 1
-        and bool(cliques[0][0] == 0)
-        and bool(cliques[0][-1] == len(cliques[1]))
     )
 
 
 def _from_pointers(ptr: ArrayLike, nodes: ArrayLike, group: str) -> tuple[IntArray, IntArray]:
-    starts = as_integers(group, "ptr", ptr)
-    if (np.diff(starts) < 0).any():
+    starts, members = as_integers(group, "ptr", ptr), as_integers(group, "nodes", nodes)
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(members):
+        raise InvalidPotential(
+            f"{group}: a tuple of two arrays is (ptr, nodes), and ptr must run from 0 to the "
+            f"{len(members)} nodes; give several cliques as a list"
+        )
+    if (starts[1:] < starts[:-1]).any():
         raise InvalidPotential(f"{group}: ptr must never decrease")
-    return starts, as_integers(group, "nodes", nodes)
+    return starts, members

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.checks import frozen
+from policrf.argument_types import check_fields, typed
+from policrf.crf.checks import as_integers, frozen
 from policrf.crf.model import CRF
-from policrf.errors import InvalidInstance
+from policrf.errors import InvalidFile, InvalidInstance, InvalidPotential
 from policrf.types import Float32Array, IntArray
 
 
@@ -58,6 +59,7 @@ class Instance:
     positions: Float32Array | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidInstance)
         self._keep("features", np.float32)
         self._keep("edges", np.int64, (-1, 2))
         self._keep("edge_weights", np.float32, (-1, 2))
@@ -79,8 +81,18 @@ class Instance:
         """Keep a read-only copy of a field, of one type, C-contiguous."""
         value = getattr(self, name)
         if value is not None:
-            array = np.array(value, kind, order="C")
-            kept = frozen(array if shape is None else array.reshape(shape))
+            try:
+                whole = kind is np.int64
+                array = as_integers("instance", name, value) if whole else np.asarray(value)
+                if array.dtype.kind not in "biuf":
+                    raise TypeError(f"dtype {array.dtype}")
+                with np.errstate(over="ignore"):  # what is too large is infinite, and refused
+                    array = np.array(array, kind, order="C")
+                kept = frozen(array if shape is None else array.reshape(shape))
+            except InvalidPotential as error:
+                raise InvalidInstance(str(error)) from None
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InvalidInstance(f"{name} is no array of real numbers ({error})") from None
             object.__setattr__(self, name, kept)
 
     def _check_features(self) -> None:
@@ -124,6 +136,7 @@ class Instance:
         return labels
 
     @staticmethod
+    @typed(InvalidInstance)
     def from_crf(
         crf: CRF,
         *,
@@ -159,6 +172,7 @@ class Instance:
             source=dict(source or {}),
         )
 
+    @typed(InvalidFile)
     def save(self, path: str | Path) -> None:
         """Write a `.npz` (schema version inside; custom functions by name only)."""
         from policrf.crf.io.native import save_instance
@@ -166,6 +180,7 @@ class Instance:
         save_instance(self, path)
 
     @staticmethod
+    @typed(InvalidFile)
     def load(
         path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None
     ) -> Instance:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from policrf.argument_types import typed
 from policrf.crf.arrays import Arrays, flatten
 from policrf.crf.potentials import POTENTIALS, TERM_NAMES, Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
-from policrf.errors import InvalidLabeling, InvalidPotential
+from policrf.errors import InvalidFile, InvalidLabeling, InvalidPotential
 from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from policrf.crf.labeling import Labeling
 
 # `CRF.terms` has these whatever the groups are, so that results of many CRFs share their columns.
@@ -42,6 +41,7 @@ class CRF:
     (3.0, 1.0)
     """
 
+    @typed(InvalidPotential)
     def __init__(
         self, unary: ArrayLike, *potentials: Potential, cardinalities: ArrayLike | None = None
     ) -> None:
@@ -82,6 +82,7 @@ class CRF:
         named = zip(TERM_NAMES, values.tolist(), strict=True)
         return {name: value for name, value in named if name in shown}
 
+    @typed(InvalidLabeling)
     def label_costs(self, labels: ArrayLike, node: int) -> FloatArray:
         """The terms of one node for each of its labels `[L]`, the other nodes as in `labels`."""
         return self.labeling(labels).costs(node)
@@ -102,7 +103,10 @@ class CRF:
 
     def checked_labels(self, labels: ArrayLike, *, partial: bool = False) -> IntArray:
         """`labels` as int64 `[N]`, each a label that its node has (or −1, if partial)."""
-        array = np.asarray(labels)
+        try:
+            array = np.asarray(labels)
+        except (ValueError, TypeError) as error:
+            raise InvalidLabeling(f"labels are no array of integers ({error})") from None
         if array.shape != (self.n_nodes,):
             raise InvalidLabeling(
                 f"a labeling has shape ({self.n_nodes},), one label a node, not {array.shape}"
@@ -118,6 +122,7 @@ class CRF:
             )
         return array
 
+    @typed(InvalidFile)
     def save(self, path: str | Path) -> None:
         """Write a `.npz` with everything but custom functions, which are saved by name."""
         from policrf.crf.io.native import save_crf
@@ -125,6 +130,7 @@ class CRF:
         save_crf(self, path)
 
     @staticmethod
+    @typed(InvalidFile)
     def load(path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> CRF:
         """Read what `save` wrote; `functions` gives the custom functions by name."""
         from policrf.crf.io.native import load_crf
@@ -139,7 +145,9 @@ class CRF:
         out = np.zeros(len(TERM_NAMES))
         energy_terms(self.arrays, labels, out)
         raise_if_failed()
-        if np.isnan(out).any():
+        if any(
+            value != value for value in out.tolist()
+        ):  # NaN; a reduction takes three times as long
             raise CustomPotentialFailed("Custom: a compiled function raised or returned NaN")
         return out
 

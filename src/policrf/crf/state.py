@@ -28,18 +28,19 @@ class State(NamedTuple):
 
 def new_state(arrays: Arrays) -> State:
     """The empty labeling."""
-    n_cliques = len(arrays.clique_kind)
-    valued = (arrays.clique_kind >= CUSTOM) | (arrays.custom[:, PARTIAL] != COMPLETE)
-    n_counts = arrays.unary.shape[1] * int((arrays.custom[:, COUNTS] >= 0).sum())
+    n_cliques, custom = len(arrays.clique_kind), arrays.custom
+    valued = (arrays.clique_kind >= CUSTOM) | (custom[:, PARTIAL] != COMPLETE)
+    sizes = (arrays.clique_ptr[1:] - arrays.clique_ptr[:-1])[valued]
+    n_counts = arrays.unary.shape[1] * np.count_nonzero(custom[:, COUNTS] >= 0)
     return State(
         labels=np.full(len(arrays.unary), -1, np.int64),
         labeled=np.zeros(n_cliques, np.int64),
         matches=np.zeros(n_cliques, np.int64),
         counts=np.zeros(n_counts, np.int64),
-        summaries=np.zeros(int(arrays.custom[:, SUMMARY_SIZE].sum())),
+        summaries=np.zeros(int(custom[:, SUMMARY_SIZE].sum())),
         added=np.full(n_counts, np.nan),
-        value=np.zeros(n_cliques if valued.any() else 0),
-        scratch=np.empty(2 * int(np.diff(arrays.clique_ptr)[valued].max(initial=0)), np.int64),
+        value=np.zeros(n_cliques if len(sizes) else 0),
+        scratch=np.empty(2 * int(sizes.max(initial=0)), np.int64),
         total=np.zeros(1),
         forbidden=np.zeros(1, np.int64),
     )

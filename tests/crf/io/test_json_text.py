@@ -50,10 +50,13 @@ def test_terminals_get_ascii_and_files_the_letters(tmp_path):
     assert json.loads(to_json(VALUES)) == as_json(VALUES)
 
 
-@pytest.mark.parametrize("content", [None, b"{", b"\xff"])
-def test_a_missing_or_damaged_file_is_named(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no such file"), (b"{", "not a readable JSON file"), (b"\xff", "byte 0 is no UTF-8")],
+)
+def test_a_missing_or_damaged_file_is_named(tmp_path, content, message):
     path = tmp_path / "x.json"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InvalidFile, match=r"x\.json: not a readable JSON file"):
+    with pytest.raises(InvalidFile, match=rf"x\.json: .*{message}"):
         read_json(path)

@@ -11,6 +11,8 @@ from typing import IO
 
 from policrf.errors import InvalidFile
 
+UNFINISHED = ".unfinished"  # how files end that are being written; `outputs.remove_unfinished`
+
 
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[bytes]]:
@@ -20,8 +22,9 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[bytes]]:
         raise InvalidFile(f"{target}: the folder {target.parent} does not exist; create it first")
     if target.is_dir():
         raise InvalidFile(f"{target}: is a folder; give a file name")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = ""
     try:
+        handle, temporary = tempfile.mkstemp(UNFINISHED, f".{target.name[:200]}.", target.parent)
         with os.fdopen(handle, mode) as file:
             yield file
         os.chmod(temporary, 0o666 & ~_umask())
@@ -39,19 +42,33 @@ def make_folder(path: str | Path) -> Path:
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"{folder}: cannot be made ({error.strerror or error})") from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidFile(f"{folder}: cannot be made ({reason})") from None
     return folder
 
 
 def existing_file(path: str | Path) -> Path:
     """The path, if a readable file is there."""
     file = Path(path)
-    if not file.exists():
+    try:
+        there, regular = file.exists(), file.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise InvalidFile(f"{str(file)[:200]}: {error.strerror or error}") from None
+    if not there:
         raise InvalidFile(f"{file}: there is no such file")
-    if not file.is_file():
+    if not regular:
         raise InvalidFile(f"{file}: is not a file")
     return file
+
+
+def shown_name(name: str) -> str:
+    """A file's name as text: bytes that are no UTF-8 are written out.
+
+    >>> shown_name("caf\\udce9")  # what Python makes of the Latin-1 bytes of café
+    'caf\\\\xe9'
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _remove(path: str) -> None:

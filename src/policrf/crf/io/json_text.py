@@ -13,7 +13,10 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from policrf import limits
+from policrf.crf.io.checksums import sealed, unsealed
 from policrf.crf.io.files import atomic_write
+from policrf.crf.io.text import parsing, read_text
 from policrf.errors import InvalidFile
 
 
@@ -57,12 +60,37 @@ def to_json(
 def write_json(path: str | Path, value: Any) -> None:
     """A JSON file, whole or not at all; the same bytes for the same value."""
     with atomic_write(path) as file:
-        file.write((to_json(value, indent=1, ascii_only=False) + "\n").encode())
+        file.write(as_bytes(to_json(value, indent=1, ascii_only=False) + "\n"))
+
+
+def as_bytes(text: str) -> bytes:
+    """JSON text as UTF-8; letters of file names that UTF-8 has not become JSON's own escapes."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def read_json(path: str | Path) -> Any:
     """What a JSON file holds; one that is missing or damaged is an error that names it."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"{path}: not a readable JSON file ({error})") from None
+    text = read_text(path, "a JSON file", most=limits.JSON_BYTES)
+    with parsing(path, "not a readable JSON file"):
+        return json.loads(text)
+
+
+def write_sealed_json(path: str | Path, value: Mapping[str, Any]) -> None:
+    """As `write_json`, with a checksum among the values."""
+    write_json(path, sealed(as_json(value)))
+
+
+def read_sealed_json(path: str | Path, fix: str) -> dict[str, Any]:
+    """What `write_sealed_json` wrote; one that somebody else wrote has no checksum.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fix
+        What to do about a damaged one.
+    """
+    loaded = read_json(path)
+    if not isinstance(loaded, dict):
+        raise InvalidFile(f"{path}: not a JSON object; {fix}")
+    return unsealed(loaded, path, fix)

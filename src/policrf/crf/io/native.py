@@ -6,9 +6,8 @@ it passes them by name. Nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import io
 import json
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import atomic_write, existing_file
+from policrf.crf.io.checksums import KEY, array_digest, require_same
+from policrf.crf.io.compressed import PACKED, packed_write, read_bytes
+from policrf.crf.io.native_header import SCHEMA, read_header
+from policrf.crf.io.npy import read_arrays
 from policrf.crf.model import CRF
 from policrf.crf.potentials import POTENTIALS, Custom, Potential
 from policrf.errors import InvalidFile, PolicrfError
 
-SCHEMA = 1
 Functions = Mapping[str, Callable[..., Any]]
 ArrayMap = dict[str, NDArray[Any]]
 
@@ -173,37 +174,22 @@ def _group_from(
 
 
 def _write(path: str | Path, header: dict[str, Any], arrays: ArrayMap) -> None:
-    text = json.dumps({"format": "policrf", "schema": SCHEMA, **header})
-    with atomic_write(path) as file:
-        np.savez_compressed(file, header=np.array(text), **arrays)  # type: ignore[arg-type]
+    # As it will be read: JSON has texts only for keys, and no tuples.
+    header = json.loads(json.dumps({"format": "policrf", "schema": SCHEMA, **header}))
+    header[KEY] = array_digest(arrays, header)
+    text = json.dumps(header)
+    with packed_write(path) as file:
+        whole = io.BytesIO() if Path(path).suffix.lower() in PACKED else file
+        np.savez_compressed(whole, header=np.array(text), **arrays)  # type: ignore[arg-type]
+        if isinstance(whole, io.BytesIO):  # an archive is written back and forth, packers go on
+            file.write(whole.getbuffer())
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], ArrayMap]:
-    file = existing_file(path)
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {key: _array(archive, key, path) for key in archive.files}
-        header = json.loads(str(arrays.pop("header")))
-    except InvalidFile:
-        raise
-    except (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError, AttributeError) as error:
-        raise InvalidFile(
-            f"{path}: not a policrf model, or damaged ({type(error).__name__}); save it again"
-        ) from None
-    if not isinstance(header, dict) or header.get("format") != "policrf":
-        raise InvalidFile(f"{path}: an .npz file, but not one of policrf's")
-    if header.get("schema") != SCHEMA:
-        raise InvalidFile(
-            f"{path}: schema {header.get('schema')}, this policrf reads {SCHEMA}; update policrf"
-        )
+    unpacked = read_bytes(path) if Path(path).suffix.lower() in PACKED else None
+    arrays = read_arrays(path, "a policrf model", content=unpacked)
+    header = read_header(arrays.pop("header", None), path)
+    if KEY in header:
+        plain = {key: value for key, value in header.items() if key != KEY}
+        require_same(header[KEY], array_digest(arrays, plain), path, "save the model again")
     return header, arrays
-
-
-def _array(archive: Mapping[str, NDArray[Any]], key: str, path: str | Path) -> NDArray[Any]:
-    try:
-        return archive[key]
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError) as error:
-        raise InvalidFile(
-            f"{path}: not a policrf model, or the field {key!r} is damaged "
-            f"({type(error).__name__}); save the model again"
-        ) from None

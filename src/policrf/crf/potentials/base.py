@@ -77,8 +77,9 @@ class CliquePotential(Potential):
         """What the compiled core is to know of the cliques (see `crf.arrays`), beside their nodes.
 
         labels, weights, counts, addresses, partial, marked, counted, summary_sizes, updates,
-        data_sizes, data_starts `[C]`, strides `[M]` and data, by name. What is left out is −1
-        (labels), 1 (strides), one after the other (data_starts), or 0 and empty.
+        data_sizes, data_starts `[C]`, strides `[M]`, data, and the callbacks behind the addresses,
+        by name. What is left out is −1 (labels), 1 (strides), one after the other (data_starts), or
+        0 and empty.
         """
         raise NotImplementedError
 

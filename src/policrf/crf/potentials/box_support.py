@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import frozen, per_clique, require_at_least_zero, require_labels_in_range
+from policrf.crf.checks import (
+    as_integers,
+    per_clique,
+    require_at_least_zero,
+    require_labels_in_range,
+)
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import SUPPORT, CliquePotential, Fields
 from policrf.crf.potentials.box_agreement import box_labels
@@ -58,7 +63,7 @@ class BoxSupport(CliquePotential):
         require_at_least_zero(self.name, "penalties", self.penalties)
         wanted = per_clique(self.name, "counts", counts, len(self.cliques))
         require_at_least_zero(self.name, "counts", wanted)
-        self.counts: IntArray = frozen(np.ceil(wanted).astype(np.int64))
+        self.counts: IntArray = as_integers(self.name, "counts", np.ceil(wanted))
         self._set_partial(partial)
         self._seal()
 

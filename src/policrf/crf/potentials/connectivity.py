@@ -61,7 +61,7 @@ class Connectivity(CliquePotential):
         require_at_least_zero(self.name, "penalties", self.penalties)
         self.labels: IntArray | None = None
         if labels is not None:
-            self.labels = as_integers(self.name, "labels", np.atleast_1d(np.asarray(labels)))
+            self.labels = frozen(np.atleast_1d(as_integers(self.name, "labels", labels)))
             if self.labels.ndim != 1:
                 raise InvalidPotential(
                     f"Connectivity: labels has shape {self.labels.shape}; give a list of labels"

@@ -70,7 +70,7 @@ class CountFunction(CliquePotential):
         self.values: FloatArray = frozen(tables[(None,) * (3 - tables.ndim)])
         self.labels: IntArray | None = None
         if labels is not None:
-            self.labels = as_integers(self.name, "labels", np.atleast_1d(np.asarray(labels)))
+            self.labels = frozen(np.atleast_1d(as_integers(self.name, "labels", labels)))
             self._check_labels(self.labels)
         self.which: IntArray = self._tables_of_cliques(which)
         self._seal()
@@ -169,7 +169,13 @@ def _tabulated(sizes: IntArray, function: Function) -> tuple[FloatArray, IntArra
     distinct, which = np.unique(sizes, return_inverse=True)
     rows = []
     for size in distinct.tolist():
-        row = np.asarray(function(np.arange(size + 1), size), np.float64)
+        try:
+            row = np.asarray(function(np.arange(size + 1), size), np.float64)
+        except Exception as error:
+            raise InvalidPotential(
+                f"CountFunction: the function failed for a clique of {size} nodes: "
+                f"{type(error).__name__}: {error}"
+            ) from error
         if row.shape != (size + 1,):
             raise InvalidPotential(
                 f"CountFunction: the function returned shape {row.shape} for a clique of {size} "

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import as_floats, frozen, require_finite
+from policrf.argument_types import check_value, shown
+from policrf.crf.checks import as_floats, as_integers, as_list, frozen, require_finite
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CUSTOM, PARTIAL_FORMS, CliquePotential, Fields
 from policrf.errors import InvalidPotential
@@ -102,15 +103,16 @@ class Custom(CliquePotential):
             raise InvalidPotential(
                 f"Custom: function must be callable, not {type(function).__name__}"
             )
-        if not callable(partial) and partial not in ("complete", "subset"):
+        if not callable(partial) and not _is_one_of(partial, "complete", "subset"):
             raise InvalidPotential(
-                f"Custom: partial must be 'complete', 'subset' or a function, not {partial!r}"
+                f"Custom: partial must be 'complete', 'subset' or a function, not {shown(partial)}"
             )
+        check_value("Custom: name", str | None, name, InvalidPotential)
         self.summary = of if isinstance(of, Summary) else None
         self.form: str = "summary" if isinstance(of, Summary) else of
-        if self.form not in ("labels", "counts", "summary"):
+        if not _is_one_of(self.form, "labels", "counts", "summary"):
             raise InvalidPotential(
-                f"Custom: of must be 'labels', 'counts' or a Summary, not {of!r}"
+                f"Custom: of must be 'labels', 'counts' or a Summary, not {shown(of)}"
             )
         if self.form != "labels":
             if callable(partial):
@@ -124,7 +126,8 @@ class Custom(CliquePotential):
         self.marked = partial if callable(partial) else None
         self.function_name = name or getattr(function, "__name__", type(function).__name__)
         count = len(self.cliques)
-        rows = [()] * count if parameters is None else list(parameters)  # type: ignore[arg-type]
+        given = [()] * count if parameters is None else parameters
+        rows = as_list(self.name, "parameters", given)
         if len(rows) != count:
             raise InvalidPotential(
                 f"Custom: parameters for {len(rows)} cliques, but there are {count}"
@@ -141,24 +144,28 @@ class Custom(CliquePotential):
 
     def columns(self, n_labels: int) -> Fields:
         """The function's address and the cliques' own parameters."""
-        from policrf.crf.valued.custom_call import address_of
+        from policrf.crf.valued.custom_call import callback_of
 
         zeros = np.zeros(len(self), np.int64)
-        summary: Fields = {}
-        if self.summary is not None:
-            from policrf.crf.valued.summary_call import update_address
-
-            address = update_address(self.summary.update, self.summary.name)
-            summary = {"summary_sizes": zeros + self.summary.size, "updates": zeros + address}
-        return {
-            **summary,
-            "addresses": zeros + address_of(self, self.function),
+        asked = callback_of(self, self.function)
+        callbacks = [asked]
+        found: Fields = {
+            "addresses": zeros + asked.address,
             "partial": zeros + PARTIAL_FORMS.index(self.partial_form),
             "counted": zeros + int(self.form == "counts"),
-            "marked": zeros if self.marked is None else zeros + address_of(self, self.marked),
             "data_sizes": np.diff(self.parameter_ptr),
             "data": self.parameters,
         }
+        if self.marked is not None:
+            callbacks.append(callback_of(self, self.marked))
+            found["marked"] = zeros + callbacks[-1].address
+        if self.summary is not None:
+            from policrf.crf.valued.summary_call import update_callback
+
+            callbacks.append(update_callback(self.summary.update, self.summary.name))
+            found["summary_sizes"] = zeros + self.summary.size
+            found["updates"] = zeros + callbacks[-1].address
+        return found | {"callbacks": np.array(callbacks, object)}
 
     def own_fields(self) -> Fields:
         """The parameters; the function is code, and is no part of a file."""
@@ -182,8 +189,14 @@ class Custom(CliquePotential):
         fields: Fields, described: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
     ) -> Custom:
         """The group whose `fields` and description these are; files hold no functions."""
-        ptr = fields["parameter_ptr"]
-        rows = [fields["parameters"][ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
+        ptr = as_integers("Custom", "parameter_ptr", fields["parameter_ptr"])
+        parameters = as_floats("Custom", "parameters", fields["parameters"])
+        if ptr.ndim != 1 or parameters.ndim != 1 or not _fits(ptr, len(parameters)):
+            raise InvalidPotential(
+                "Custom: parameter_ptr must run from 0, never decreasing, to the "
+                f"{parameters.size} parameters"
+            )
+        rows = [parameters[ptr[c] : ptr[c + 1]] for c in range(len(ptr) - 1)]
         name, marked = described["function"], described.get("marked")
         of = described.get("of", "labels")
         if of == "summary":
@@ -200,3 +213,12 @@ class Custom(CliquePotential):
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""
         self.cliques.require_nodes_below(n_nodes, self.name)
+
+
+def _is_one_of(value: Any, *texts: str) -> bool:
+    return isinstance(value, str) and value in texts
+
+
+def _fits(ptr: IntArray, size: int) -> bool:
+    """Whether it cuts `size` entries into rows."""
+    return len(ptr) > 0 and ptr[0] == 0 and ptr[-1] == size and bool((ptr[1:] >= ptr[:-1]).all())

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policrf.crf.checks import as_floats, frozen
+from policrf.crf.checks import as_floats, as_list, frozen
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import TABLE, CliquePotential, Fields
 from policrf.errors import InvalidPotential
@@ -45,7 +45,7 @@ class Tables(CliquePotential):
         if isinstance(tables, np.ndarray) and tables.dtype.kind in "biuf":
             self._store_equal(as_floats(self.name, "tables", tables))
         else:
-            listed: Sequence[ArrayLike] = list(tables)  # type: ignore[arg-type]
+            listed: Sequence[ArrayLike] = as_list(self.name, "tables", tables)
             self._store_ragged(
                 [as_floats(self.name, f"tables[{t}]", table) for t, table in enumerate(listed)]
             )

@@ -4,14 +4,13 @@ Whatever the function, the kernels see an integer address of
 `double (const int64 *labels, int64 k, const double *parameters, int64 p, int64 clique)`, so one
 compiled and cached energy core serves every potential. A numba function is compiled behind such a
 pointer; a plain Python one goes through ctypes, which takes the GIL by itself. The clique's number
-in its group is there for messages only. An exception cannot cross C code: it is kept here, the call
-returns NaN, and `raise_if_failed` raises it once the kernel is back.
+in its group is there for messages only. An exception, NaN or −inf is kept as a failure
+(`failures.py`), and the call returns NaN.
 """
 
 from __future__ import annotations
 
 import ctypes
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,10 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from policrf.crf.potentials import Custom
-from policrf.errors import CustomPotentialFailed, InvalidPotential, PolicrfError
+from policrf.crf.valued.callbacks import Callback, Callbacks, pinned
+from policrf.crf.valued.failures import has_failed, keep_failure
+from policrf.crf.valued.failures import raise_if_failed as raise_if_failed
+from policrf.errors import CustomPotentialFailed, InvalidPotential
 from policrf.types import FloatArray, IntArray
 
 _INTEGERS = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
@@ -41,26 +43,26 @@ _C_TYPE = ctypes.CFUNCTYPE(ctypes.c_double, *_C_ARGUMENTS)
 _C_COMPLAINT = ctypes.CFUNCTYPE(None, *_C_ARGUMENTS)
 _C_SUMMARY_COMPLAINT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), *_C_ARGUMENTS[1:])
 
-# Addresses stay valid as long as the objects behind them live: one a function and a way of asking
-# it, kept for good.
-_callbacks: dict[tuple[int, str], tuple[int, Any]] = {}
-lock = Lock()  # around the making of addresses
-_failures: list[PolicrfError] = []
+_callbacks = Callbacks()
 
 
-def address_of(group: Custom, function: Any) -> int:
-    """The C address of one of the group's functions; compiled once a function."""
-    key = id(function), group.form
-    with lock:
-        if key not in _callbacks:
-            name = str(group.function_name)
-            if function is not group.function:
-                name = getattr(function, "__name__", f"{name} for a part")
-            asked = _Asked(name, group.form)
-            make = _compiled if isinstance(function, Dispatcher) else _python
-            address, alive = make(asked, function)
-            _callbacks[key] = address, (alive, function)
-        return _callbacks[key][0]
+def callback_of(group: Custom, function: Any) -> Callback:
+    """One of the group's functions behind a C address; compiled once a function."""
+    name = str(group.function_name)
+    if function is not group.function:
+        name = getattr(function, "__name__", f"{name} for a part")
+    asked = _Asked(name, group.form)
+    make = _compiled if isinstance(function, Dispatcher) else _python
+    return _callbacks.get(function, asked, lambda: make(asked, function))
+
+
+def _checked(energy: float) -> float:
+    """Refuse what is no energy; +inf forbids, but nothing is infinitely good."""
+    if np.isnan(energy):
+        raise ValueError("it returned NaN")
+    if energy == -np.inf:
+        raise ValueError("it returned -inf; energies are finite, or +inf where it forbids")
+    return energy
 
 
 class _Asked(NamedTuple):
@@ -91,13 +93,13 @@ class _Asked(NamedTuple):
 
 def _compiled(asked: _Asked, function: Any) -> tuple[int, Any]:
     def complain(numbers: Any, k: int, parameters: Any, p: int, clique: int) -> None:
-        if _failures:
-            return  # the first one is told
+        if has_failed():
+            return
         # Compiled code knows only that something was raised: the same call from Python tells what.
         found = asked.copied(numbers, k, parameters, p)
         try:
-            function(*found)
-            raise ValueError("it returned NaN")
+            _checked(float(function(*found)))
+            raise RuntimeError("it failed once, and not when it was called again")
         except BaseException as error:
             asked.keep(error, clique, found[0])
 
@@ -109,7 +111,8 @@ def _compiled(asked: _Asked, function: Any) -> tuple[int, Any]:
             energy = float(function(carray(numbers, k), carray(parameters, p)))
         except Exception:
             energy = np.nan
-        if np.isnan(energy):
+        if not energy > -np.inf:
+            energy = np.nan
             complaint(numbers, k, parameters, p, clique)
         return energy
 
@@ -131,10 +134,7 @@ def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
             value = function(found[0].copy(), found[1])
             if isinstance(value, str | bytes):
                 raise TypeError(f"it returned text, {value!r}, not a number")
-            energy = float(value)
-            if np.isnan(energy):
-                raise ValueError("it returned NaN")
-            return energy
+            return _checked(float(value))
         except BaseException as error:
             asked.keep(error, clique, found[0])
             return float("nan")
@@ -142,32 +142,10 @@ def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
     return pinned(_C_TYPE(call))
 
 
-def pinned(callback: Any) -> tuple[int, Any]:
-    """The address of a ctypes callback, and what must live as long as it is used."""
-    address = ctypes.cast(callback, ctypes.c_void_p).value
-    assert address is not None
-    return address, callback
-
-
 def first_reason(error: Exception) -> str:
     """The line of numba's message that says what is wrong."""
     lines = [line.strip(" -") for line in str(error).splitlines()]
     return next((line for line in lines if line and "pipeline" not in line), lines[0])
-
-
-def keep_failure(failure: PolicrfError) -> None:
-    """Keep an error of a function that was called from compiled code, for `raise_if_failed`."""
-    _failures.append(failure)
-
-
-def raise_if_failed() -> None:
-    """Raise the first error that a function called from compiled code had since the last call."""
-    if _failures:
-        first = _failures[0]
-        _failures.clear()
-        if isinstance(first.__cause__, KeyboardInterrupt):
-            raise first.__cause__
-        raise first
 
 
 @intrinsic

@@ -2,7 +2,7 @@
 
 The kernels see an integer address of `double (double *summary, int64 size, const double
 *parameters, int64 p, int64 member, int64 label, int64 sign)`. It returns 0, or NaN after an
-exception, which is kept for `raise_if_failed` as in `custom_call`.
+exception, which is kept as a failure as in `custom_call`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.valued.custom_call import first_reason, keep_failure, lock, pinned
+from policrf.crf.valued.callbacks import Callback, Callbacks, pinned
+from policrf.crf.valued.custom_call import first_reason
+from policrf.crf.valued.failures import keep_failure
 from policrf.errors import CustomPotentialFailed, InvalidPotential
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
@@ -28,18 +30,13 @@ _C_ARGUMENTS = (_C_NUMBERS, ctypes.c_int64, _C_NUMBERS, *(ctypes.c_int64,) * 4)
 _C_TYPE = ctypes.CFUNCTYPE(ctypes.c_double, *_C_ARGUMENTS)
 _C_COMPLAINT = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 3)
 
-# As in `custom_call`: one address a function, valid while the objects behind it live.
-_callbacks: dict[int, tuple[int, Any]] = {}
+_callbacks = Callbacks()
 
 
-def update_address(update: Any, name: str) -> int:
-    """The C address of an update function; compiled once a function."""
-    with lock:
-        if id(update) not in _callbacks:
-            make = _compiled if isinstance(update, Dispatcher) else _python
-            address, alive = make(update, name)
-            _callbacks[id(update)] = address, (alive, update)
-        return _callbacks[id(update)][0]
+def update_callback(update: Any, name: str) -> Callback:
+    """An update function behind a C address; compiled once a function."""
+    make = _compiled if isinstance(update, Dispatcher) else _python
+    return _callbacks.get(update, (name,), lambda: make(update, name))
 
 
 def _keep(name: str, member: int, label: int, sign: int, error: BaseException | None) -> None:

@@ -1,8 +1,8 @@
 """The one place that touches numba: how kernels are compiled, cached and announced.
 
-Kernels are cached on disk beside their source (or in the user's cache folder where that cannot be
-written). numba notices a changed source file, but not a changed file whose kernels are *called*
-from another one: after editing a shared kernel, run `make clean-kernels`.
+Kernels are cached on disk beside their source (or elsewhere where that cannot be written, see
+`kernel_cache`). numba notices a changed source file, but not a changed file whose kernels are
+*called* from another one: after editing a shared kernel, run `make clean-kernels`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from policrf.kernel_cache import open_cache
 from policrf.linking import LinkedCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -24,13 +25,11 @@ _ANNOUNCEMENT = (
 )
 
 
-class _Watch(event.Listener):
-    """Says once that kernels have to be compiled, and counts the seconds that takes."""
+class _Announcement(event.Listener):
+    """Says once that kernels have to be compiled."""
 
     def __init__(self) -> None:
         self.said = False
-        self.seconds = 0.0
-        self._began: list[float] = []  # of a kernel, and of those that it calls
 
     def on_start(self, event: Any) -> None:
         dispatcher = event.data.get("dispatcher")
@@ -38,6 +37,19 @@ class _Watch(event.Listener):
         if not self.said and module.startswith("policrf."):
             self.said = True
             print(_ANNOUNCEMENT, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+class _Watch(event.Listener):
+    """Counts the seconds that the compiler is at work, which also loads kernels from disk."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began: list[float] = []  # of a kernel, and of those that it calls
+
+    def on_start(self, event: Any) -> None:
         self._began.append(time.perf_counter())
 
     def on_end(self, event: Any) -> None:
@@ -47,14 +59,15 @@ class _Watch(event.Listener):
 
 
 _watch = _Watch()
-event.register("numba:compile", _watch)  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
+event.register("numba:compiler_lock", _watch)  # type: ignore[no-untyped-call]
 
 
 def compile_seconds() -> float:
-    """Seconds that this process has spent on compiling kernels; clocks of solvers leave them out.
+    """Seconds that this process has spent on kernels: clocks of solvers leave them out.
 
-    A kernel is compiled once on a machine: the first call takes longer than it was given, but its
-    answer is worth what it was given.
+    A kernel is compiled once on a machine and loaded once in a process: the first call takes longer
+    than it was given, but its answer is worth what it was given.
     """
     return _watch.seconds
 
@@ -64,6 +77,13 @@ def _compile(function: Function, **options: Any) -> Function:
     jit: Any = numba.njit
     compiled: Function = jit(nogil=True, error_model="numpy", **options)(function)
     return compiled
+
+
+def _compile_and_keep(function: Function, **options: Any) -> Function:
+    compiled: Any = _compile(function, **options)
+    compiled._cache = open_cache(function)  # as numba's own cache=True does
+    kept: Function = compiled
+    return kept
 
 
 def _compile_inside(function: Function, **options: Any) -> Function:
@@ -78,7 +98,7 @@ def _compile_inside(function: Function, **options: Any) -> Function:
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba: cached on disk, releasing the GIL, IEEE division."""
-    return _compile(function, cache=True, _nrt=True)
+    return _compile_and_keep(function, _nrt=True)
 
 
 def leaf(function: Function) -> Function:
@@ -88,7 +108,7 @@ def leaf(function: Function) -> Function:
     is 0.1 µs a call, far more than most of these functions take. A leaf is compiled without
     counting.
     """
-    return _compile(function, cache=True, _nrt=False)
+    return _compile_and_keep(function, _nrt=False)
 
 
 def inner(function: Function) -> Function:

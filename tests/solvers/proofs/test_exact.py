@@ -9,11 +9,11 @@ from tests.shared_data import DATA
 
 import policrf as pc
 from policrf.errors import InvalidOption, MissingDependency, UnsupportedPotential
-from policrf.solvers.proofs import exact_parts, exact_toulbar2
+from policrf.solvers.proofs import exact_part, exact_toulbar2
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.proofs.exact_forms import in_known_forms
-from policrf.solvers.proofs.exact_model import build_model
 from policrf.solvers.proofs.exact_network import build_network
+from policrf.solvers.proofs.program.exact_model import build_model
 from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_energy, reference_minimum
 from policrf.testing.reference import all_labelings
@@ -25,7 +25,7 @@ BACKENDS = ["highs", pytest.param("toulbar2", marks=needs_toulbar2)]
 
 
 def without_enumeration(monkeypatch):
-    monkeypatch.setattr(exact_parts, "ENUMERATED", -1.0)
+    monkeypatch.setattr(exact_part, "ENUMERATED", -1.0)
 
 
 def check(crf, solution):

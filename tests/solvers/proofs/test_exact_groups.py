@@ -7,11 +7,11 @@ from tests.solvers.proofs.test_exact import BACKENDS, check, without_enumeration
 import policrf as pc
 from policrf.crf.potentials import TABLE
 from policrf.errors import UnsupportedPotential
+from policrf.solvers.claims import terms_of
 from policrf.solvers.proofs import exact_forms
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
-from policrf.solvers.proofs.exact import first_bound
 from policrf.solvers.proofs.exact_forms import in_known_forms
-from policrf.solvers.proofs.exact_model import build_model
+from policrf.solvers.proofs.program.exact_model import build_model
 from policrf.solvers.run import Run
 from policrf.testing import random_crf, reference_energy, reference_minimum
 from policrf.testing.random_groups import BUILT_IN
@@ -106,7 +106,7 @@ def test_elimination_keeps_an_optimum(seed):
     strong = pc.CRF(4.0 * crf.unary, *crf.potentials, cardinalities=crf.cardinalities)
     alive = allowed_labels(strong.unary)
     lowest = reference_minimum(strong)
-    assert first_bound(in_known_forms(Run(strong, "exact"), 1 << 16).arrays) <= lowest + 1e-9
+    assert terms_of(in_known_forms(Run(strong, "exact"), 1 << 16).arrays).lowest <= lowest + 1e-9
     if not eliminate(Run(strong, "exact"), strong.arrays, alive):
         assert lowest == np.inf
         return

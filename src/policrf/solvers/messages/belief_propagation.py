@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.solvers.messages.bethe import bethe_value, has_no_cycle
+from policrf.solvers.claims import ROUGH
+from policrf.solvers.messages.certified_bound import certified, has_no_cycle, tree_gifts
 from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.graph.factor_graph import build_factor_graph
 from policrf.solvers.messages.message_passing import BACKWARD, FORWARD
@@ -27,7 +28,7 @@ from policrf.solvers.traits import declares
 ROUNDING = 1e-14  # of the largest cost there is: what a message changes by when nothing changes
 
 
-@declares(tables=AS_TABLES, proves="sometimes a bound")
+@declares(tables=AS_TABLES, proves="sometimes a bound", goes_on=True)
 def belief_propagation(
     run: Run,
     *,
@@ -40,6 +41,8 @@ def belief_propagation(
     table_limit: int = TABLE_LIMIT,
 ) -> None:
     """Send min-sum messages forward and backward until none changes.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Graphs without cycles need no damping and no warm-up, and get none.
 
@@ -75,7 +78,7 @@ def belief_propagation(
         # Messages are final, up to rounding, once they have crossed the graph.
         damping, fraction, tolerance = 0.0, 1.0, ROUNDING * graph.forbidden / graph.scale
         iterations = max(iterations, len(graph.unary) + 1)
-    iteration, converged = 0, False
+    iteration, decoded, converged = 0, 0, False
     while iteration < iterations and not converged:
         part = min(1.0, fraction + (1 - fraction) * iteration / max(warm_up, 1))
         if not _iterate(state, part, damping):
@@ -85,9 +88,13 @@ def belief_propagation(
         if converged or iteration % decode_every == 0 or iteration == iterations:
             run.offer(state.cheapest())
             state.offer_decoded()
+            decoded += 1
+            if converged or iteration == iterations or decoded.bit_count() == 1:
+                state.offer_allowed()  # more seldom: it may take longer than an iteration
     run.offer(state.cheapest())
-    if exact and converged:
-        run.bound(bethe_value(state))
+    if exact:
+        value, margin = certified(graph, state.messages, tree_gifts(graph)).tolist()
+        run.bound(value, margin, ROUGH)
     run.info.update(iterations=iteration, converged=converged)
 
 

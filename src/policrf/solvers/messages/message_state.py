@@ -8,6 +8,7 @@ import numpy as np
 
 from policrf.compiled import kernel
 from policrf.crf.potentials import COUNTED, SUPPORT, TABLE
+from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.messages.clique_messages import member_costs, send_from_clique
 from policrf.solvers.messages.decoding import Decoding, decide_boxes, decode
 from policrf.solvers.messages.graph.factor_graph import FactorGraph
@@ -16,6 +17,7 @@ from policrf.solvers.messages.message_passing import ALL, BACKWARD, UNDAMPED, Me
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
+ALLOWED_SHARE = 0.2  # of the time left, for an allowed labeling where decoding finds none
 SLICE = 20_000_000  # elementary steps of a kernel call: some 20 to 50 milliseconds
 
 
@@ -28,6 +30,7 @@ class MessageState:
         """`share` [A] of a node's belief goes along an arc, `clique_share` [M] to a clique."""
         width = graph.unary.shape[1]
         self.run = run
+        self.tried = False  # to find an allowed labeling
         self.graph = graph
         self.messages = Messages(
             share=share,
@@ -92,6 +95,20 @@ class MessageState:
                 decode(g, self.messages, decoding, follow, first, stop)
             self.run.offer(real_labels(g, decoding.labels))
 
+    def offer_allowed(self) -> None:
+        """Offer a labeling that the beliefs like and nothing forbids, while there is none yet.
+
+        Without a limit of time it is tried once: what helps is more time, not other beliefs.
+        """
+        again = self.run.seconds is not None or not self.tried
+        if self.run.energy == np.inf and again and not self.run.expired():
+            self.tried = True
+            real = self.graph.origin >= 0
+            n_labels = self.run.crf.n_labels
+            costs = np.empty((self.run.crf.n_nodes, n_labels))
+            costs[self.graph.origin[real]] = self.messages.belief[real, :n_labels]
+            self.run.offer(allowed_start(self.run, self.cheapest(), costs, ALLOWED_SHARE))
+
     def cheapest(self) -> IntArray:
         """The argmin of every node's belief, as the CRF's labels."""
         belief = np.where(self.graph.allowed, self.messages.belief, np.inf)
@@ -104,12 +121,6 @@ def real_labels(g: FactorGraph, labels: IntArray) -> IntArray:
     out = np.empty(int(real.sum()), np.int64)
     out[g.origin[real]] = labels[real]
     return out
-
-
-def bound_meets_energy(run: Run, scale: float) -> bool:
-    """Whether the best labeling is proven optimal, up to rounding."""
-    slack = 1e-10 * max(abs(run.energy), scale)
-    return run.energy < np.inf and run.energy - run.lower_bound <= slack
 
 
 def slices(work: FloatArray, limit: float = SLICE) -> list[tuple[int, int]]:

@@ -16,12 +16,15 @@ from typing import Literal
 
 import numpy as np
 
+from policrf.solvers.claims import ROUGH
+from policrf.solvers.messages.certified_bound import certified, chain_gifts, coarse_margin
 from policrf.solvers.messages.clique_ascent import ascend
 from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.graph.factor_graph import FactorGraph, all_terms, build_factor_graph
 from policrf.solvers.messages.message_passing import ALL, BACKWARD, FORWARD
-from policrf.solvers.messages.message_state import MessageState, bound_meets_energy
+from policrf.solvers.messages.message_state import MessageState
 from policrf.solvers.messages.spanning_forests import appearance_probabilities
+from policrf.solvers.moves.icm import local_minimum
 from policrf.solvers.option_checks import (
     require_choice,
     require_share_below_one,
@@ -29,14 +32,16 @@ from policrf.solvers.option_checks import (
 )
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import FloatArray
+from policrf.types import FloatArray, IntArray
 
 PATIENCE = 10  # looks at the bound in which it must rise by `tolerance`
+CLOSE = 1e-8  # of the energy: a gap that rounding may be the reason of
+REACH = 100  # times what the last looks gained: a gap of so much is still worth closing
 LOOK_EVERY = 5  # parallel iterations between two bounds and labelings
 Schedule = Literal["sequential", "parallel"]
 
 
-@declares(tables=AS_TABLES, proves="a bound")
+@declares(tables=AS_TABLES, proves="a bound", goes_on=True)
 def tree_reweighted(
     run: Run,
     *,
@@ -47,6 +52,8 @@ def tree_reweighted(
     table_limit: int = TABLE_LIMIT,
 ) -> None:
     """Raise a lower bound by reweighted messages until it meets the energy or stops rising.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Parameters
     ----------
@@ -75,35 +82,37 @@ def tree_reweighted(
     else:
         trees = MessageState(run, graph, *tree_shares(graph))
         _parallel(trees, chains, iterations, damping, tolerance)
+    chains.offer_allowed()
 
 
 def _sequential(state: MessageState, iterations: int, tolerance: float) -> None:
     """TRW-S: forward, backward, cliques; labels are decoded along the forward order."""
-    bounds: list[float] = []
-    finished = False
-    while len(bounds) < iterations and not finished:
+    look = Look(state, state, tolerance)
+    iteration = 0
+    while iteration < iterations and not look.finished:
         if not state.sweep(FORWARD):
             break
         state.restart()
         if not state.sweep(BACKWARD):
             break
+        iteration += 1
         state.offer_decoded()
-        bound = _bound(state)
-        if bound is None:
+        if iteration.bit_count() == 1:  # more seldom: it may take longer than an iteration
+            state.offer_allowed()
+        if not look.take():
             break
-        bounds.append(bound)
-        finished = _no_more_to_gain(state, bounds, tolerance)
     state.run.offer(state.cheapest())
-    state.run.info.update(iterations=len(bounds), converged=finished)
+    look.end()
+    state.run.info.update(iterations=iteration, converged=look.finished)
 
 
 def _parallel(
     state: MessageState, chains: MessageState, iterations: int, damping: float, tolerance: float
 ) -> None:
     """Tree-reweighted belief propagation; `chains` holds the copy that bounds are taken from."""
-    bounds: list[float] = []
-    iteration, finished = 0, False
-    while iteration < iterations and not finished:
+    look = Look(state, chains, tolerance)
+    iteration = 0
+    while iteration < iterations and not look.finished:
         if not (state.sweep(ALL, damping) and state.update_cliques(damping)):
             break
         iteration += 1
@@ -113,33 +122,77 @@ def _parallel(
             chains.messages.along[:] = state.messages.along
             chains.messages.from_cliques[:] = state.messages.from_cliques
             chains.restart()
-            bound = _bound(chains) if chains.sweep(BACKWARD) else None
-            if bound is None:
+            if not (chains.sweep(BACKWARD) and look.take()):
                 break
-            bounds.append(bound)
-            finished = _no_more_to_gain(state, bounds, tolerance)
     state.run.offer(state.cheapest())
-    state.run.info.update(iterations=iteration, converged=finished)
+    look.end()
+    state.run.info.update(iterations=iteration, converged=look.finished)
 
 
-def _bound(state: MessageState) -> float | None:
-    """A step of every clique after a backward sweep; the bound both prove, None if time ran out."""
-    for first, stop in state.clique_slices:
-        if state.run.expired():
-            return None
-        ascend(state.graph, state.messages, first, stop)
-    return float(state.messages.totals[0])
+class Look:
+    """Bounds of `chains` after backward sweeps: what they prove, and whether more is to be had."""
 
+    def __init__(self, state: MessageState, chains: MessageState, tolerance: float) -> None:
+        self.run, self.graph = state.run, state.graph
+        self.chains, self.tolerance = chains, tolerance
+        self.bounds: list[float] = []
+        self.finished = False
+        self._gifts = chain_gifts(chains.graph, chains.messages)
+        self._margin = coarse_margin(chains.graph, self.run.terms)
+        self._polished: IntArray | None = None
+        self._certified = 0  # looks at which a certified bound was taken last
 
-def _no_more_to_gain(state: MessageState, bounds: list[float], tolerance: float) -> bool:
-    """Report the last bound; True if it meets the energy or has stopped rising."""
-    run, scale = state.run, state.graph.scale
-    run.bound(bounds[-1])
-    if bound_meets_energy(run, scale):
+    def take(self) -> bool:
+        """A step of every clique after a backward sweep; False if the time ran out."""
+        if self._is_close() or len(self.bounds) >= 2 * self._certified:
+            self._certify()
+            self._polish()
+        for first, stop in self.chains.clique_slices:
+            if self.run.expired():
+                return False
+            ascend(self.graph, self.chains.messages, first, stop)
+        bound = float(self.chains.messages.totals[0])
+        self.bounds.append(bound)
+        self.run.bound(bound, self._margin, ROUGH)
+        self.finished = self.run.proven() or self._has_stopped_rising()
         return True
-    if len(bounds) <= PATIENCE:
-        return False
-    return max(bounds) - max(bounds[:-PATIENCE]) <= tolerance * max(abs(max(bounds)), scale)
+
+    def end(self) -> None:
+        """Polish the labels, and certify the bound of the last messages."""
+        self._polish()
+        if self.bounds and not self.run.expired() and not self.run.proven():
+            self.chains.restart()
+            if self.chains.sweep(FORWARD) and self.chains.sweep(BACKWARD):
+                self._certify()
+
+    def _certify(self) -> None:
+        self._certified = max(len(self.bounds), 1)
+        value, margin = certified(self.graph, self.chains.messages, self._gifts).tolist()
+        self.run.bound(value, margin, ROUGH)
+
+    def _polish(self) -> None:
+        """Follow the best labels to a local minimum, once each."""
+        best = self.run.best
+        if best is not None and best is not self._polished and not self.run.proven():
+            self.run.offer(local_minimum(self.run, best))
+            self._polished = self.run.best
+
+    def _is_close(self) -> bool:
+        """Whether the last bound may be that of a minimum, and rounding has to be looked into."""
+        if not self.bounds or self.run.energy == np.inf:
+            return False
+        unit = max(abs(self.run.energy), self.graph.scale)
+        return self.run.energy - self.bounds[-1] <= CLOSE * unit
+
+    def _has_stopped_rising(self) -> bool:
+        """Whether the last looks gained nothing; a gap that they would soon close is waited for."""
+        if len(self.bounds) <= PATIENCE:
+            return False
+        best = max(self.bounds)
+        rise = best - max(self.bounds[:-PATIENCE])
+        least = self.tolerance * max(abs(best), self.graph.scale)
+        within_reach = self.run.energy - best <= REACH * rise
+        return rise <= (0.0 if within_reach else least)
 
 
 def chain_shares(g: FactorGraph) -> tuple[FloatArray, FloatArray]:

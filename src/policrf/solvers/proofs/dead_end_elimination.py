@@ -20,6 +20,7 @@ import numpy as np
 from policrf.compiled import inner, kernel, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.solvers.proofs.elimination_doubt import comparison_doubts
 from policrf.solvers.proofs.elimination_ranges import ROW, add_group_range
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
@@ -34,21 +35,28 @@ def allowed_labels(unary: FloatArray) -> BoolArray:
     return alive
 
 
-def eliminate(run: Run, arrays: Arrays, alive: BoolArray) -> bool:
-    """Remove labels from `alive` until none can go; False if a node loses its last one."""
+def eliminate(run: Run, arrays: Arrays, alive: BoolArray, lost: FloatArray | None = None) -> bool:
+    """Remove labels from `alive` until none can go; False if a node loses its last one.
+
+    `lost` [1] gets what rounding may have raised the minimum by (`elimination_doubt`).
+    """
     n_nodes = len(arrays.unary)
     dirty = np.ones(n_nodes, np.bool_)
     only = only_labels(alive)
     ranges = np.empty((len(arrays.clique_kind), 2), np.int64)
     match_ranges(arrays, alive, only, ranges)
-    cuts = _equal_work(arrays)
-    while dirty.any():
+    cuts, doubt = _equal_work(arrays), comparison_doubts(arrays)
+    possible = True
+    while dirty.any() and possible and not run.expired():
         for start, stop in pairwise(cuts):
             if run.expired():
-                return True
-            if not sweep(arrays, alive, only, dirty, ranges, start, stop):
-                return False
-    return True
+                break
+            possible = sweep(arrays, alive, only, dirty, ranges, doubt, np.array([start, stop]))
+            if not possible:
+                break
+    if lost is not None:
+        lost[0] = doubt[n_nodes, 0]
+    return possible
 
 
 def only_labels(alive: BoolArray) -> IntArray:
@@ -86,16 +94,17 @@ def match_ranges(a: Arrays, alive: BoolArray, only: IntArray, ranges: IntArray) 
 
 @kernel
 def sweep(
-    a: Arrays, alive: BoolArray, only: IntArray, dirty: BoolArray, ranges: IntArray, start: int,
-    stop: int,
+    a: Arrays, alive: BoolArray, only: IntArray, dirty: BoolArray, ranges: IntArray,
+    doubt: FloatArray, part: IntArray,
 ) -> bool:  # fmt: skip
-    """Visit the dirty nodes of start … stop − 1; False if a node has no label left.
+    """Visit the dirty nodes from part[0] to before part[1]; False if one has no label left.
 
     Those that it makes dirty are visited again, as long as they are few.
     """
-    n_labels = a.unary.shape[1]
+    n_labels, start, stop = a.unary.shape[1], part[0], part[1]
     lower, upper = np.empty(n_labels), np.empty(n_labels)
     pairs, gone = np.empty((n_labels, n_labels)), np.empty(n_labels, np.bool_)
+    size = np.empty((2, n_labels))
     last = -1
     visits = 0
     while visits <= stop - start:
@@ -107,19 +116,26 @@ def sweep(
             if only[i] >= 0:
                 continue
             visits += 1
-            has_tables = advantage(a, alive, only, ranges, i, lower, upper, pairs)
+            has_tables = advantage(a, alive, only, ranges, i, lower, upper, size, pairs)
             best = least_upper(alive, i, upper)
             left, removed = 0, 0
             for label in range(n_labels):
                 gone[label] = False
                 if not alive[i, label]:
                     continue
-                if has_tables:
-                    gone[label] = dominated(alive, i, label, lower, upper, pairs)
+                if lower[label] == np.inf:
+                    gone[label] = True
                 else:
-                    gone[label] = lower[label] == np.inf or (
-                        label != best and lower[label] >= upper[best]
-                    )
+                    other = best
+                    if has_tables:
+                        other = dominator(alive, i, label, lower, upper, pairs)
+                    elif label == best or lower[label] < upper[best]:
+                        other = -1
+                    gone[label] = other >= 0
+                    if other >= 0:
+                        gain = lower[label] - upper[other]
+                        gain += pairs[label, other] if has_tables else 0.0
+                        note_doubt(doubt, i, size[0, label] + size[1, other], gain)
                 alive[i, label] = not gone[label]
                 removed += gone[label]
                 if alive[i, label]:
@@ -147,43 +163,57 @@ def least_upper(alive: BoolArray, i: int, upper: FloatArray) -> int:
 
 
 @inner
-def dominated(
+def dominator(
     alive: BoolArray, i: int, label: int, lower: FloatArray, upper: FloatArray, pairs: FloatArray
-) -> bool:
-    """Whether some other label of node i is never worse than `label`, or `label` is impossible."""
-    if lower[label] == np.inf:
-        return True
+) -> int:
+    """The other label of node i that `label` is worse than by most, or equal to; −1 if none."""
+    best, most = -1, 0.0
     for other in range(len(lower)):
-        comparable = other != label and alive[i, other] and upper[other] < np.inf
-        if comparable and lower[label] - upper[other] + pairs[label, other] >= 0:
-            return True
-    return False
+        if other != label and alive[i, other] and upper[other] < np.inf:
+            gain = lower[label] - upper[other] + pairs[label, other]
+            if gain > most or (gain == most and best < 0):
+                best, most = other, gain
+    return best
+
+
+@inner
+def note_doubt(doubt: FloatArray, i: int, size: float, gain: float) -> None:
+    """Add what a removal may cost that saves `gain`, a sum of terms of that size and of tables."""
+    off = doubt[i, 0] * (size + doubt[i, 1])
+    if gain < off:
+        doubt[len(doubt) - 1, 0] += off
 
 
 @inner
 def advantage(
     a: Arrays, alive: BoolArray, only: IntArray, ranges: IntArray, i: int, lower: FloatArray,
-    upper: FloatArray, pairs: FloatArray,
+    upper: FloatArray, size: FloatArray, pairs: FloatArray,
 ) -> bool:  # fmt: skip
     """Fill `lower` [L], `upper` [L] and `pairs` [L, L]; whether the last is needed.
 
-    Replacing label a of node i by b saves at least lower[a] − upper[b] + pairs[a, b].
+    Replacing label a of node i by b saves at least lower[a] − upper[b] + pairs[a, b]. `size` [2, L]
+    becomes Σ|…| of what lower and upper are sums of.
     """
     n_labels = a.unary.shape[1]
     for label in range(n_labels):
         lower[label] = upper[label] = a.unary[i, label]
+        size[0, label] = size[1, label] = abs(a.unary[i, label])
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
         j, weight = a.adj_node[k], a.adj_weight[k]
         if only[j] >= 0:
             lower[only[j]] -= weight
             upper[only[j]] -= weight
+            size[0, only[j]] += abs(weight)
+            size[1, only[j]] += abs(weight)
             continue
         for label in range(n_labels):
             if alive[j, label]:
                 if weight > 0:
                     lower[label] -= weight
+                    size[0, label] += weight
                 else:
                     upper[label] -= weight
+                    size[1, label] -= weight
     has_tables = False
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
@@ -194,8 +224,10 @@ def advantage(
                 least, most = step_range(a, c, ranges[c, 0], ranges[c, 1] - 1)
                 lower[label] += least
                 upper[label] += most
+                size[0, label] += abs(least)
+                size[1, label] += abs(most)
         elif kind != TABLE:
-            add_group_range(a, c, lower, upper)
+            add_group_range(a, c, lower, upper, size)
         else:
             if not has_tables:
                 pairs[:, :] = 0.0

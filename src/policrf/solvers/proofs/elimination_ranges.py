@@ -22,22 +22,33 @@ ROW = 64  # entries of a function of counts that are looked at; of a longer one 
 
 
 @inner
-def add_group_range(a: Arrays, c: int, lower: FloatArray, upper: FloatArray) -> None:
-    """Add clique c's part to `lower` [L] and `upper` [L]; any kind but AGREE, SUPPORT, TABLE."""
+def add_group_range(
+    a: Arrays, c: int, lower: FloatArray, upper: FloatArray, size: FloatArray
+) -> None:
+    """Add clique c's part to `lower` [L] and `upper` [L]; any kind but AGREE, SUPPORT, TABLE.
+
+    `size` [2, L] gets the sizes of what was added to either.
+    """
     n_labels, first, kind = len(lower), a.data_start[c], a.clique_kind[c]
     for label in range(n_labels):
         if kind == COUNTED:
             least, most = count_range(a, c, label)
             lower[label] += least
             upper[label] += most
+            size[0, label] += abs(least)
+            size[1, label] += abs(most)
         elif kind == TOGETHER:
             for other in range(n_labels):
                 price = a.data[first + label * n_labels + other]
                 lower[label] += min(0.0, price)
                 upper[label] += max(0.0, price)
+                size[0, label] -= min(0.0, price)
+                size[1, label] += max(0.0, price)
         elif kind == DOMINANT:
             own = a.data[first + 1 + label]
-            lower[label] -= (a.clique_weight[c] - own) / a.data[first]
+            step = (a.clique_weight[c] - own) / a.data[first]
+            lower[label] -= step
+            size[0, label] += abs(step)
         else:
             lower[label], upper[label] = -np.inf, np.inf
 

@@ -1,10 +1,11 @@
-"""Exact minimisation with a proof: dead-end elimination, then HiGHS or toulbar2 on what is left.
+"""Exact minimisation with a proof: cheap methods first, HiGHS and toulbar2 on what is left.
 
 1. Groups get a form that proofs know, tables where they are small (`exact_forms`).
 2. Labels that some optimum does without are removed (`dead_end_elimination`).
-3. A good labeling of the rest is found by a heuristic; it bounds the optimum from above.
-4. What is left falls into connected components. Small ones are enumerated, the others are solved as
-   mixed-integer programs (`exact_model`), the smallest first.
+3. What is left falls into connected components; if all are small, they are enumerated.
+4. Else messages find a bound and a labeling, cuts and local search a better one (`exact_start`).
+5. The other components go to toulbar2 or HiGHS, whichever suits them, then to the other one, the
+   smallest first (`exact_part`).
 
 If every labeling is forbidden the answer has energy +inf, `optimal` is set and `info["infeasible"]`
 too.
@@ -16,11 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.model import CRF
-from policrf.crf.potentials import SUPPORT, TABLE, Connectivity, Custom, LabelOrder
-from policrf.errors import UnsupportedPotential
-from policrf.solvers import solve
+from policrf.crf.potentials import Connectivity, Custom, LabelOrder
 from policrf.solvers.option_checks import (
     require_choice,
     require_share_below_one,
@@ -28,15 +26,15 @@ from policrf.solvers.option_checks import (
 )
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.proofs.exact_forms import in_known_forms
-from policrf.solvers.proofs.exact_groups import lowest_group_energy
-from policrf.solvers.proofs.exact_parts import LABELS, free_components, solve_parts
+from policrf.solvers.proofs.exact_part import is_beyond_search, is_enumerated
+from policrf.solvers.proofs.exact_parts import Parts, free_components
+from policrf.solvers.proofs.exact_start import first_labels, search_first, search_last
 from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
+from policrf.solvers.proofs.priced_out import forbid_priced_out
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray
 
 Backend = Literal["auto", "highs", "toulbar2"]
-BOUND_SHARE, BOUND_SECONDS = 0.2, 10.0  # what a first bound of a huge problem may take
 
 
 @declares(
@@ -51,8 +49,8 @@ def exact(
     Parameters
     ----------
     backend
-        "highs", "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), or "auto", which takes
-        toulbar2 where it is installed and stronger.
+        "highs", "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), or "auto", which starts
+        with toulbar2 where it is installed and stronger, and takes both in turn.
     gap
         Stop when the best labeling is within this relative distance of the bound.
     table_limit
@@ -67,59 +65,29 @@ def exact(
     crf = in_known_forms(run, table_limit)
     if run.expired():
         return
-    alive = allowed_labels(crf.unary)
-    feasible = eliminate(run, crf.arrays, alive)
+    alive, lost = allowed_labels(crf.unary), np.zeros(1)
+    forbid_priced_out(crf.arrays, alive)
+    feasible = bool(alive.any(axis=1).all()) and eliminate(run, crf.arrays, alive, lost)
     if feasible and not run.expired():
         reduced = CRF(
             np.where(alive, crf.unary, np.inf), *crf.potentials, cardinalities=crf.cardinalities
         )
-        run.bound(first_bound(reduced.arrays))
         labels = first_labels(run, reduced)
         run.offer(labels)
         components = free_components(reduced.arrays, alive)
-        if components and is_huge(reduced.arrays, alive, components[-1]):
-            run.bound(message_bound(run, reduced))
         run.info["free_nodes"] = sum(len(nodes) for nodes in components)
         run.info["components"] = len(components)
-        feasible = solve_parts(run, reduced, alive, labels, components, backend, gap)
-    if not feasible:
+        if components and not is_enumerated(alive[components[-1]]):
+            left = alive[components[-1]]
+            alone = is_beyond_search(reduced.arrays, left, 0.5 * run.remaining())
+            labels = search_first(run, reduced, labels, float(lost[0]), alone=alone)
+        if not run.proven():
+            parts = Parts(run, reduced, alive, float(lost[0]))
+            feasible = parts.solve(labels, components, backend, gap)
+        if feasible and gap == 0.0:
+            search_last(run)
+    if not feasible and not np.isfinite(run.energy):
         run.info["infeasible"] = True
         run.offer(run.start_labels())
         run.bound(np.inf)
         run.optimal = True
-
-
-def first_bound(a: Arrays) -> float:
-    """Every term at its lowest."""
-    tables = np.flatnonzero(a.clique_kind == TABLE)
-    lowest = sum(float(clique_table(a, int(c)).min()) for c in tables)
-    pairs = float(np.minimum(a.edge_weights, 0.0).sum())
-    return float(a.unary.min(axis=1).sum()) + pairs + lowest + lowest_group_energy(a)
-
-
-def is_huge(a: Arrays, alive: BoolArray, nodes: IntArray) -> bool:
-    """Whether quotas bind more labels than HiGHS finds a first bound for in seconds."""
-    return bool((a.clique_kind == SUPPORT).any() and alive[nodes].sum() > LABELS[1])
-
-
-def message_bound(run: Run, crf: CRF) -> float:
-    """The bound of reweighted messages: there long before that of the root program."""
-    seconds = min(BOUND_SHARE * run.remaining(), BOUND_SECONDS)
-    try:
-        return solve(crf, "tree_reweighted", seconds=seconds, seed=run.seed).lower_bound
-    except UnsupportedPotential:
-        return -np.inf
-
-
-def first_labels(run: Run, crf: CRF) -> IntArray:
-    """The best of a heuristic's labeling and the caller's, within the labels that are left."""
-    labels = [np.argmin(crf.unary, axis=1).astype(np.int64)]
-    if run.initial is not None:
-        allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
-        labels.append(np.where(allowed, run.initial, labels[0]))
-    # Random moves would take all the time there is.
-    found = solve(
-        crf, "refine", seconds=run.remaining(), seed=run.seed, cliques=False, halfway=False
-    )
-    labels.append(found.labels)
-    return min(labels, key=crf.energy)

@@ -9,6 +9,7 @@ silence. Other kinds of clique are constants here: all their members are fixed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
-from policrf.solvers.proofs.exact_program import fixed_energy
+from policrf.solvers.proofs.program.exact_program import fixed_energy
 from policrf.types import BoolArray, FloatArray, IntArray
 
 TOTAL = float(2**50)
+LOOK_EVERY = 500  # cliques between two looks at the clock
+LARGEST_SCALE = 1e300  # of costs that are next to nothing
 
 
 @dataclass
@@ -53,23 +56,21 @@ class Network:
         self.add([variable], np.array([0.0, cost_of_one]))
         return variable
 
-    def cut_off(self, upper: float) -> None:
-        """Forbid what alone costs more than a labeling of energy `upper`."""
-        most = (upper - self.constant) * (1 + 1e-9)
-        self.functions = [(s, np.where(t > most, np.inf, t)) for s, t in self.functions]
+    def cut_off(self, room: float) -> None:
+        """Forbid what alone costs more than `room`."""
+        self.functions = [(s, np.where(t > room, np.inf, t)) for s, t in self.functions]
 
     def span(self) -> float:
         """What the functions can cost together at most, short of being forbidden."""
         return sum(float(t[np.isfinite(t)].max(initial=0.0)) for _, t in self.functions)
 
-    def scale(self) -> float:
-        """Units of cost in one unit of energy."""
-        span = self.span()
-        return TOTAL / span if span > 0 else 1.0
+    def scale(self, room: float) -> float:
+        """Units of cost in one unit of energy; `room` is what a labeling may cost at most."""
+        most = max(self.span(), room)
+        return float(min(TOTAL / most, LARGEST_SCALE)) if most > 0 else 1.0
 
-    def whole_numbers(self, top: int) -> dict[str, Any]:
+    def whole_numbers(self, scale: float, top: int) -> dict[str, Any]:
         """The network in whole numbers, as JSON takes it; `top` stands for forbidden."""
-        scale = self.scale()
         functions = []
         for scope, table in self.functions:
             allowed = np.isfinite(table)
@@ -78,8 +79,13 @@ class Network:
         return {"domains": self.domains, "functions": functions, "quotas": self.quotas, "top": top}
 
 
-def build_network(a: Arrays, alive: BoolArray) -> Network:
-    """The network of the nodes with more than one label left; the others are conditioned on."""
+def build_network(
+    a: Arrays, alive: BoolArray, late: Callable[[], bool] = lambda: False
+) -> Network | None:
+    """The network of the nodes with more than one label left; the others are conditioned on.
+
+    None if it gets `late` on the way.
+    """
     counts = alive.sum(axis=1)
     nodes = np.flatnonzero(counts > 1)
     fixed = np.where(counts == 1, np.argmax(alive, axis=1), -1)
@@ -93,6 +99,8 @@ def build_network(a: Arrays, alive: BoolArray) -> Network:
     for k, i in enumerate(nodes):
         network.add([k], unary[i, values[k]])
     for c in range(len(a.clique_kind)):
+        if c % LOOK_EVERY == 0 and late():
+            return None
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
         if a.clique_kind[c] in (AGREE, SUPPORT):
             _add_counting(network, a, c, members, alive, fixed, variable)

@@ -1,4 +1,4 @@
-"""toulbar2 on a `Network`, in a process of its own (see `toulbar2_worker`).
+"""toulbar2 on a `Network`, in a process of its own (see `toulbar2_worker`), stopped by our clock.
 
 Strong on quotas and tables, where the linear relaxation is weak: soft arc consistency, virtual arc
 consistency before the search, and a good labeling as the first upper bound.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +26,7 @@ from policrf.solvers.proofs.exact_network import Network
 from policrf.types import IntArray
 
 POLL = 0.02  # seconds
-GRACE = 1.0  # seconds after its own time limit, which counts processor time
+LAST_WORDS = 0.35  # seconds to hand over what it has, once it is told to stop
 
 
 class NetworkResult(NamedTuple):
@@ -32,7 +34,7 @@ class NetworkResult(NamedTuple):
 
     labels: IntArray | None  # [nodes of the network]; None if nothing as good as the first labeling
     bound: float  # of the energy; −inf if unknown
-    finished: bool
+    margin: float
 
 
 def has_toulbar2() -> bool:
@@ -49,56 +51,75 @@ def require_toulbar2() -> None:
 
 
 def solve_network(
-    network: Network, upper: float, *, seconds: float, seed: int, expired: Callable[[], bool]
-) -> NetworkResult:
-    """Minimise, given a labeling of energy `upper`; a bound of +inf says that none is allowed."""
+    network: Network, upper: float, *, margin: float, seconds: float, seed: int,
+    expired: Callable[[], bool],
+) -> NetworkResult:  # fmt: skip
+    """Minimise, given a labeling of energy `upper`, which may be off by `margin`.
+
+    A bound of +inf says that no labeling is allowed.
+    """
     if np.isinf(network.constant):
-        return NetworkResult(None, np.inf, True)
+        return NetworkResult(None, np.inf, 0.0)
     unknown = np.isinf(upper)
     if unknown:
         upper = network.constant + network.span()
-    network.cut_off(upper)
-    scale = network.scale()
-    # One above the most that the given labeling can cost, its terms being rounded down.
-    top = math.floor((upper - network.constant) * scale * (1 + 1e-12)) + 2
-    whole = math.isfinite(seconds)
-    task = network.whole_numbers(top)
-    task |= {"seed": seed % 2**31 + 1, "seconds": max(1, math.floor(seconds)) if whole else 0}
-    answer = _run(task, time.perf_counter() + seconds + GRACE, expired)
+    # What a labeling of that energy costs here, and never less: it must not be forbidden.
+    room = max(upper - network.constant, 0.0) + 2 * margin
+    network.cut_off(room)
+    scale = network.scale(room)
+    top = math.floor(room * scale * (1 + 1e-12)) + 2
+    task = network.whole_numbers(scale, top) | {"seed": seed % 2**31 + 1}
+    answer = run_worker(task, seconds, expired)
     if answer is None:
-        return NetworkResult(None, -np.inf, False)
-    bound = network.constant + answer["bound"] / scale
+        return NetworkResult(None, -np.inf, 0.0)
     labels = None
-    if answer["values"] is None and answer["finished"] and unknown:
-        return NetworkResult(None, np.inf, True)
+    if answer["values"] is None and answer["finished"]:
+        # Nothing costs less than `top`, which is more than what is allowed can cost.
+        if unknown:
+            return NetworkResult(None, np.inf, 0.0)
+        answer["bound"] = top
     if answer["values"] is not None:
         pairs = zip(network.values, answer["values"], strict=False)
         labels = np.array([values[at] for values, at in pairs], np.int64)
-    return NetworkResult(labels, min(bound, upper), answer["finished"])
+    # Every cost was rounded down, by up to one unit a function.
+    half = 0.5 * len(network.functions) / scale
+    bound = network.constant + min(answer["bound"], top) / scale
+    return NetworkResult(labels, min(bound, upper) + half, half)
 
 
-def _run(
-    task: dict[str, Any], deadline: float, expired: Callable[[], bool]
+def run_worker(
+    task: dict[str, Any], seconds: float, expired: Callable[[], bool]
 ) -> dict[str, Any] | None:
-    """The worker's answer, or None if it had to be stopped."""
+    """The worker's answer, with `finished`: whether it was not stopped; None if it has none."""
+    deadline, stopped = time.perf_counter() + seconds, False
+    read_end, life = os.pipe()
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as reply:
         question.write(json.dumps(task).encode())
         question.seek(0)
         process = subprocess.Popen(
-            [sys.executable, toulbar2_worker.__file__],
+            [sys.executable, toulbar2_worker.__file__, str(os.getpid()), str(read_end)],
             stdin=question,
             stdout=reply,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is ours to hear, and ends it below
+            pass_fds=(read_end,) if os.name == "posix" else (),
         )
         try:
             while process.poll() is None:
-                if time.perf_counter() > deadline or expired():
+                if not stopped and (time.perf_counter() > deadline or expired()):
+                    stopped, deadline = True, time.perf_counter() + LAST_WORDS
+                    process.send_signal(getattr(signal, "SIGVTALRM", signal.SIGTERM))
+                elif stopped and time.perf_counter() > deadline:
                     return None
                 time.sleep(POLL)
         finally:
             process.kill()
             process.wait()
+            os.close(read_end)
+            os.close(life)
         reply.seek(0)
         text = reply.read()
-        return json.loads(text) if process.returncode == 0 and text else None
+    if process.returncode != 0 or not text:
+        return None
+    answer: dict[str, Any] = json.loads(text)
+    return answer | {"finished": not stopped or answer["bound"] >= answer["cost"]}

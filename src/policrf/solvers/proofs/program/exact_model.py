@@ -22,11 +22,13 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, COUNTED, DOMINANT, SUPPORT, TABLE, TOGETHER
-from policrf.solvers.proofs.exact_counts import add_counted
-from policrf.solvers.proofs.exact_groups import add_dominant, add_together
-from policrf.solvers.proofs.exact_program import Program, fixed_energy
-from policrf.solvers.proofs.milp import Milp, MilpBuilder
+from policrf.solvers.proofs.program.exact_counts import add_counted
+from policrf.solvers.proofs.program.exact_groups import add_dominant, add_together
+from policrf.solvers.proofs.program.exact_program import Program, fixed_energy
+from policrf.solvers.proofs.program.milp import Milp, MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray
+
+LOOK_EVERY = 200  # cliques between two looks at the clock
 
 
 @dataclass
@@ -45,8 +47,13 @@ class ExactModel:
         return np.where(self.fixed >= 0, self.fixed, np.argmax(x, axis=1)).astype(np.int64)
 
 
-def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
-    """The program of the nodes with more than one label; `start` [N] gives the first values."""
+def build_model(
+    a: Arrays, alive: BoolArray, start: IntArray, late: Callable[[], bool] = lambda: False
+) -> ExactModel | None:
+    """The program of the nodes with more than one label; `start` [N] gives the first values.
+
+    None if it gets `late` on the way.
+    """
     counts = alive.sum(axis=1)
     fixed = np.where(counts == 1, np.argmax(alive, axis=1), -1).astype(np.int64)
     free = fixed < 0
@@ -63,6 +70,8 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
     program = Program(a=a, alive=alive, fixed=fixed, columns=columns, builder=builder)
     _add_potts(program)
     for c in range(len(a.clique_kind)):
+        if c % LOOK_EVERY == 0 and late():
+            return None
         members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
         if free[members].any():
             _ADD[int(a.clique_kind[c])](program, c, members)
@@ -73,7 +82,19 @@ def build_model(a: Arrays, alive: BoolArray, start: IntArray) -> ExactModel:
     cost = np.where(columns[free] >= 0, milp.cost[columns[free]], np.inf)
     least = cost.min(axis=1)
     milp.cost[columns[node, label]] -= np.repeat(least, counts[free])
-    return ExactModel(milp._replace(constant=milp.constant + float(least.sum())), columns, fixed)
+    milp = milp._replace(constant=milp.constant + float(least.sum()), active=_active(a))
+    return ExactModel(milp, columns, fixed)
+
+
+def _active(a: Arrays) -> int:
+    """A label a node, a difference an edge, an entry a table, a column or two a member of others.
+
+    Labels of groups may each have one more.
+    """
+    others = a.clique_kind != TABLE
+    members = int(np.diff(a.clique_ptr)[others].sum())
+    labels = a.unary.shape[1] ** 2 * int(others.sum())
+    return int(len(a.unary) + len(a.edges) + len(a.clique_kind) + 2 * members + labels)
 
 
 def _add_potts(program: Program) -> None:

@@ -6,26 +6,49 @@ a second, so that Ctrl-C, the budget and the caller's callback are heard while i
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from policrf.solvers.proofs.milp import Milp
+from policrf.solvers.proofs.program.milp import Milp
 from policrf.types import FloatArray
 
 POLL = 0.05  # seconds
-LAST_WORDS = 0.5  # seconds a cancelled solver gets to answer; then it is left to end by itself
-TOLERANCE = 1e-9  # feasibility and integrality; HiGHS takes no less than 1e-10
+LAST_WORDS = 0.35  # seconds a cancelled solver gets to answer; then it is left to end by itself
+AT_EXIT = 10.0  # seconds that it gets for that when the program ends
+TOLERANCE = 1e-9  # feasibility, integrality and cutoff
+DUAL_TOLERANCE = 1e-10  # of reduced costs; HiGHS takes no less
+LARGEST = 1024.0  # the largest cost that HiGHS is told: its tolerance is that much finer
+
+
+_left_behind: list[threading.Thread] = []
+
+
+@atexit.register
+def _wait_for_threads() -> None:
+    """A solver that is cancelled but still at work must not meet an interpreter that is gone."""
+    for thread in _left_behind:
+        thread.join(AT_EXIT)
 
 
 class MilpResult(NamedTuple):
     """What is known at the end."""
 
     values: FloatArray | None  # [K]; the best solution
-    bound: float  # no solution is below it
+    bound: float  # no solution is below it by more than the margin
+    margin: float  # reduced costs may be off by the tolerance, in all columns that are 1
     finished: bool  # proven to optimality (or to be infeasible: then values is None)
+
+
+class Limits(NamedTuple):
+    """When to stop."""
+
+    seconds: float
+    gap: float  # relative distance of bound and solution
+    expired: Callable[[], bool]
 
 
 class _Watch:
@@ -39,25 +62,20 @@ class _Watch:
 
 
 def solve_milp(
-    milp: Milp,
-    *,
-    upper: float,
-    seconds: float,
-    seed: int,
-    gap: float,
-    expired: Callable[[], bool],
-    on_bound: Callable[[float], None],
-    on_solution: Callable[[FloatArray], None],
-) -> MilpResult:
+    milp: Milp, limits: Limits, *, upper: float, margin: float, seed: int,
+    on_bound: Callable[[float, float], None], on_solution: Callable[[FloatArray], None],
+) -> MilpResult:  # fmt: skip
     """Minimise, given a solution `milp.start` of value `upper` (+inf: it is none).
 
-    `gap` is the relative distance of bound and solution at which to stop.
+    `margin` is what `upper` and the program may be off by.
     """
     import highspy
 
-    milp = milp.without_expensive_columns(upper)
-    scale = float(np.abs(milp.cost).max(initial=0.0)) or 1.0
-    highs = _load(highspy, milp, scale, seconds=seconds, seed=seed, gap=gap)
+    milp = milp.without_expensive_columns(upper, margin)
+    unit = float(np.abs(milp.cost).max(initial=0.0)) / LARGEST
+    off = margin + unit * (DUAL_TOLERANCE * milp.active + 2 * TOLERANCE)
+    scale = unit or 1.0
+    highs = _load(highspy, milp, scale, seconds=limits.seconds, seed=seed, gap=limits.gap)
     if upper < np.inf:
         _start_from(highspy, highs, milp.start)
     watch = _Watch()
@@ -72,10 +90,10 @@ def solve_milp(
         while thread.is_alive():
             thread.join(POLL)
             if watch.bound > -np.inf:
-                on_bound(true(watch.bound))
+                on_bound(true(watch.bound), off)
             while watch.solutions:
                 on_solution(watch.solutions.pop(0))
-            if expired():
+            if limits.expired():
                 break
     finally:
         watch.stop = True
@@ -83,15 +101,16 @@ def solve_milp(
     if watch.error is not None:
         raise watch.error
     if thread.is_alive():
-        return MilpResult(None, true(watch.bound), False)
+        _left_behind.append(thread)
+        return MilpResult(None, true(watch.bound), off, False)
     info, status = highs.getInfo(), highs.getModelStatus()
     known = highspy.HighsModelStatus
     if status == known.kInfeasible:
-        return MilpResult(None, np.inf, True)
+        return MilpResult(None, np.inf, 0.0, True)
     has_values = info.primal_solution_status == 2  # feasible
     values = np.asarray(highs.getSolution().col_value) if has_values else None
     bound = max(watch.bound, float(info.mip_dual_bound))
-    return MilpResult(values, true(bound), status == known.kOptimal)
+    return MilpResult(values, true(bound), off, status == known.kOptimal)
 
 
 def _load(highspy: Any, milp: Milp, scale: float, *, seconds: float, seed: int, gap: float) -> Any:
@@ -105,7 +124,7 @@ def _load(highspy: Any, milp: Milp, scale: float, *, seconds: float, seed: int, 
         "mip_abs_gap": 0.0,
         "mip_feasibility_tolerance": TOLERANCE,
         "primal_feasibility_tolerance": TOLERANCE,
-        "dual_feasibility_tolerance": TOLERANCE,
+        "dual_feasibility_tolerance": DUAL_TOLERANCE,
         "time_limit": min(seconds, 1e7),
     }
     for name, value in options.items():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policrf.compiled import kernel
 from policrf.crf.arrays import Arrays
 from policrf.crf.energy import clique_energy
-from policrf.solvers.proofs.milp import MilpBuilder
+from policrf.solvers.proofs.program.milp import MilpBuilder
 from policrf.types import BoolArray, IntArray
 
 

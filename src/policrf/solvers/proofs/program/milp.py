@@ -25,17 +25,19 @@ class Milp(NamedTuple):
     row_ptr: IntArray  # [R + 1]
     row_column: IntArray  # [Z]
     row_value: FloatArray  # [Z]
+    active: int  # how many columns a whole solution has at 1, at most
 
-    def without_expensive_columns(self, upper: float) -> Milp:
+    def without_expensive_columns(self, upper: float, margin: float) -> Milp:
         """Hold at 0 what alone costs more than a solution of value `upper`: one scale for the rest.
 
         All columns are between 0 and 1, so no solution is below the constant and the negative
-        costs; and in some optimum each is 0 or 1.
+        costs; and in some optimum each is 0 or 1. `margin` is what `upper` and the costs may be off
+        by, so that a solution of just that value stays one.
         """
-        negative = float(np.minimum(self.cost, 0.0).sum())
-        room = upper - self.constant - negative
-        rounding = 1e-12 * (abs(upper) + abs(self.constant) - negative)
-        expensive = self.cost > room * (1 + 1e-9) + rounding
+        room = upper - self.constant - float(np.minimum(self.cost, 0.0).sum())
+        expensive = self.cost > max(room, 0.0) + 2 * margin
+        # No column of a solution that is given can be expensive, whatever the sums round to.
+        expensive &= self.start < 0.5
         cost, ceiling = np.where(expensive, 0.0, self.cost), np.where(expensive, 0.0, self.ceiling)
         return self._replace(cost=cost, ceiling=ceiling)
 
@@ -46,8 +48,8 @@ class MilpBuilder:
     def __init__(self) -> None:
         self.constant = 0.0
         self._count = 0
-        self._start = np.zeros(0)
-        self._columns: list[tuple[FloatArray, FloatArray, BoolArray]] = []
+        self._start = np.zeros(1024)  # the first values so far, and room for more
+        self._columns: list[tuple[FloatArray, BoolArray]] = []
         self._extra: list[tuple[IntArray, FloatArray]] = []
         self._forbidden: list[IntArray] = []
         self._rows: list[tuple[FloatArray, FloatArray, IntArray, IntArray, FloatArray]] = []
@@ -58,14 +60,15 @@ class MilpBuilder:
         """New columns 0 … 1 with these costs and first values; returns their numbers."""
         number = np.arange(self._count, self._count + len(cost), dtype=np.int64)
         first = np.asarray(start, np.float64)
-        self._columns.append((np.asarray(cost, np.float64), first, np.full(len(cost), integer)))
+        self._columns.append((np.asarray(cost, np.float64), np.full(len(cost), integer)))
         self._count += len(cost)
+        if self._count > len(self._start):
+            self._start = np.append(self._start, np.zeros(self._count))
+        self._start[number] = first
         return number
 
     def value(self, columns: IntArray) -> FloatArray:
         """The first values of some columns."""
-        if len(self._start) < self._count:
-            self._start = np.concatenate([start for _, start, _ in self._columns])
         return self._start[columns]
 
     def add_cost(self, columns: IntArray, cost: FloatArray) -> None:
@@ -101,7 +104,8 @@ class MilpBuilder:
 
     def finish(self) -> Milp:
         """Join the blocks."""
-        cost, start, integer = (np.concatenate(part) for part in zip(*self._columns, strict=True))
+        cost, integer = (np.concatenate(part) for part in zip(*self._columns, strict=True))
+        start = self._start[: self._count].copy()
         for columns, extra in self._extra:
             np.add.at(cost, columns, extra)
         ceiling = np.ones(self._count)
@@ -115,4 +119,5 @@ class MilpBuilder:
         return Milp(
             constant=self.constant, cost=cost, ceiling=ceiling, integer=integer, start=start,
             lower=lower, upper=upper, row_ptr=row_ptr, row_column=column, row_value=value,
+            active=self._count,
         )  # fmt: skip

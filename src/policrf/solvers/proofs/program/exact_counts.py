@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.solvers.proofs.exact_program import Program
-from policrf.solvers.proofs.milp import MilpBuilder
+from policrf.solvers.proofs.program.exact_program import Program
+from policrf.solvers.proofs.program.milp import MilpBuilder
 from policrf.types import FloatArray, IntArray
 
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.arrays import Arrays
-from policrf.crf.potentials import COUNTED, DOMINANT, TABLE, TOGETHER
-from policrf.solvers.proofs.exact_counts import count_rows, presence
-from policrf.solvers.proofs.exact_program import Program
-from policrf.solvers.proofs.milp import MilpBuilder
+from policrf.solvers.proofs.program.exact_counts import presence
+from policrf.solvers.proofs.program.exact_program import Program
+from policrf.solvers.proofs.program.milp import MilpBuilder
 from policrf.types import BoolArray, FloatArray, IntArray
 
 
@@ -24,22 +23,6 @@ def pair_prices(a: Arrays, c: int) -> FloatArray:
     """The prices of a TOGETHER clique, `[L, L]`."""
     n_labels = a.unary.shape[1]
     return np.asarray(a.data[a.data_start[c] :][: n_labels**2].reshape(n_labels, n_labels))
-
-
-def lowest_group_energy(a: Arrays) -> float:
-    """A lower bound of all cliques of the kinds that have a form here."""
-    total = 0.0
-    for c in np.flatnonzero(a.clique_kind > TABLE).tolist():
-        if a.clique_kind[c] == COUNTED:
-            total += float(count_rows(a, c).min(axis=1).sum())
-        elif a.clique_kind[c] == TOGETHER:
-            total += float(np.triu(np.minimum(pair_prices(a, c), 0.0), 1).sum())
-        elif a.clique_kind[c] == DOMINANT:
-            own = a.data[a.data_start[c] + 1 :][: a.unary.shape[1]]
-            total += min(float(a.clique_weight[c]), float(own.min()))
-        else:
-            return -np.inf
-    return total
 
 
 def add_together(program: Program, c: int, members: IntArray) -> None:

@@ -1,0 +1,98 @@
+"""What `exact` knows before it searches: a good labeling and a bound, by what suits the model.
+
+Cheap methods first: reweighted messages (both, and often a proof), belief propagation where there
+are tables, then local search, which starts with cuts where they take the model. Each gets a share
+of the time that is left and starts from the best labeling so far.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policrf.crf.model import CRF
+from policrf.crf.potentials import TABLE
+from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers import solve
+from policrf.solvers.claims import terms_of
+from policrf.solvers.run import Run
+from policrf.types import IntArray, Solution
+
+LONGEST = 60.0  # seconds of one method, without a limit
+SHARES = {"tree_reweighted": 0.25, "belief_propagation": 0.1, "refine": 0.15}  # of the time left
+ALONE = 0.8  # the share of messages where nothing else can prove anything
+
+
+def first_labels(run: Run, crf: CRF) -> IntArray:
+    """The better of the unaries' labeling and the caller's, within the labels that are left."""
+    labels: IntArray = np.argmin(crf.unary, axis=1).astype(np.int64)
+    if run.initial is not None:
+        allowed = np.isfinite(crf.unary[np.arange(crf.n_nodes), run.initial])
+        given = np.where(allowed, run.initial, labels)
+        labels = labels if crf.energy(labels) <= crf.energy(given) else given
+    return labels
+
+
+def search_first(
+    run: Run, crf: CRF, labels: IntArray, lost: float, *, alone: bool = False
+) -> IntArray:
+    """The best labeling found within shares of the time; what is proven on the way is the run's.
+
+    `crf` is the run's with labels removed, which may have raised its minimum by `lost`. `alone`:
+    what comes after this is not going to prove anything.
+    """
+    terms = terms_of(crf.arrays)  # with tables for what the CRF itself does not tell
+    run.bound(terms.lowest, lost + terms.rounding(terms.lowest))
+    shares = dict(SHARES)
+    if not (crf.arrays.clique_kind >= TABLE).any():
+        del shares["belief_propagation"]
+    if alone:
+        shares["tree_reweighted"] = ALONE
+    for solver, share in shares.items():
+        if run.expired() or run.proven():
+            break
+        # Random moves would take all the time there is.
+        options = {"cliques": False, "halfway": False} if solver == "refine" else {}
+        initial = None if solver == "refine" and _takes_cuts(crf) else labels
+        try:
+            found = solve(
+                crf, solver, seconds=min(share * run.remaining(), LONGEST), seed=run.seed,
+                initial=initial, callback=lambda _: run.expired(), go_on=False, **options,
+            )  # fmt: skip
+        except (UnsupportedPotential, TooLarge):
+            continue
+        labels = min(labels, found.labels, key=crf.energy)
+        run.offer(found.labels)
+        _claim(run, found, lost)
+    return labels
+
+
+def search_last(run: Run) -> None:
+    """Local search in what is left of a budget, where nothing more can be proven."""
+    if run.seconds is None or run.expired() or run.proven():
+        return
+    found = solve(
+        run.crf, "refine", seconds=run.remaining(), seed=run.seed, initial=run.best,
+        callback=lambda _: run.expired(),
+    )  # fmt: skip
+    run.inherit(found)
+
+
+def _claim(run: Run, found: Solution, lost: float) -> None:
+    """A proof or a bound of the reduced model is one of the run's, up to what was lost."""
+    if found.optimal and np.isfinite(found.energy):
+        run.bound(found.energy, lost + found.energy - found.lower_bound)
+    else:
+        run.bound(found.lower_bound, lost)
+
+
+def _takes_cuts(crf: CRF) -> bool:
+    """Whether alpha-expansion takes the model: the start of a local search."""
+    from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
+
+    if not all(isinstance(group, TAKEN) for group in crf.potentials):
+        return False
+    try:
+        refuse_what_no_cut_takes(crf, "exact")
+    except UnsupportedPotential:
+        return False
+    return True

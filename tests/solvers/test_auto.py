@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 import policrf as pc
+from policrf.scenes import make_family
 from policrf.testing import random_crf
 from policrf.testing.reference import reference_minimum
 
@@ -53,7 +56,9 @@ def test_it_stops_at_a_proof_and_goes_on_without():
     crf = pc.CRF(scene.crf.unary, pc.Custom([np.arange(120)], parity, of="counts"))
     pc.solve(crf, seconds=0.5)  # kernels may have to be compiled
     open_ended = pc.solve(crf, seconds=0.5)
-    assert [step[0] for step in open_ended.info["steps"]] == ["refine"]
+    steps = [step[0] for step in open_ended.info["steps"]]
+    assert (steps[0], steps[-1]) == ("icm", "refine")
+    assert "untrained" not in steps  # what a parity adds changes at every step
     assert open_ended.seconds >= 0.5
 
 
@@ -61,3 +66,40 @@ def test_an_initial_labeling_is_never_made_worse():
     crf = pc.make_scene(80, "B", seed=1).crf
     best = pc.solve(crf, "exact")
     assert pc.solve(crf, initial=best.labels).energy == best.energy
+
+
+FAMILIES_ASKED = ("two_labels", "parity", "order", "connectivity")
+
+
+@pytest.mark.parametrize("family", FAMILIES_ASKED)
+def test_where_cliques_are_asked_half_way_it_is_never_above_icm(family):
+    for seed in (7, 8):
+        crf = make_family(family, 64, seed=seed)
+        icm = pc.solve(crf, "icm").energy
+        assert pc.solve(crf).energy <= icm
+        assert pc.solve(crf, seconds=0.5).energy <= icm
+
+
+def test_it_begins_with_few_questions_where_they_are_expensive():
+    rng = np.random.default_rng(0)
+
+    def slow(labels, parameters):
+        time.sleep(0.001)
+        return float(len(set(labels.tolist())))
+
+    edges = np.stack([np.arange(99), np.arange(1, 100)], 1)
+    group = pc.Custom([np.arange(100)], slow, partial="subset")
+    crf = pc.CRF(rng.exponential(size=(100, 4)), pc.Potts(edges, 0.5), group)
+    pc.solve(crf, seconds=0.05)
+    solution = pc.solve(crf, seconds=0.05)
+    assert solution.info["steps"][0][0] == "few questions"
+    assert solution.energy <= pc.solve(crf, "unary").energy
+    assert solution.calls < 100
+
+
+def test_a_callback_sees_energies_that_only_fall_and_the_last_is_the_answer():
+    crf = make_family("label_cost", 100, seed=9)
+    energies = []
+    solution = pc.solve(crf, seconds=0.1, callback=lambda p: energies.append(p.energy) is not None)
+    assert energies == sorted(energies, reverse=True)
+    assert energies[-1] == solution.energy

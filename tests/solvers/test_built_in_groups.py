@@ -5,7 +5,7 @@ import pytest
 
 import policrf as pc
 from policrf.errors import UnsupportedPotential
-from policrf.solvers.proofs import exact_forms, exact_parts
+from policrf.solvers.proofs import exact_forms, exact_part
 from policrf.testing import random_crf, reference_energy, reference_minimum
 from policrf.testing.random_groups import BUILT_IN
 
@@ -30,7 +30,7 @@ def random_problems(group):
 @pytest.mark.parametrize("solver", GENERIC)
 def test_energies_are_true_and_never_below_the_minimum(solver, group, monkeypatch):
     if solver == "exact":
-        monkeypatch.setattr(exact_parts, "ENUMERATED", -1.0)
+        monkeypatch.setattr(exact_part, "ENUMERATED", -1.0)
         monkeypatch.setattr(exact_forms, "SMALL_TABLE", 20)
     for crf in random_problems(group):
         lowest = reference_minimum(crf)

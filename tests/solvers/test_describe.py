@@ -10,6 +10,7 @@ import pytest
 import policrf as pc
 from policrf.cli import main
 from policrf.solvers.describe import default_text, describe, describe_all
+from policrf.solvers.numbers import DEFAULT, NAMES
 from policrf.solvers.options import options_of
 from policrf.solvers.spec import SOLVERS, SolverSpec
 
@@ -19,11 +20,15 @@ def test_every_option_is_documented_and_typed(name):
     found = describe(name)
     assert found.summary.endswith(".")
     signature = inspect.signature(SOLVERS.get(name)).parameters
-    assert {option.name for option in found.options} == set(list(signature)[1:])
+    numbers = {option: getattr(DEFAULT, option) for option in NAMES}
+    own = {key: p.default for key, p in signature.items() if p.kind is p.KEYWORD_ONLY}
+    further = {option.name for option in found.options} - set(own)
+    assert further <= set(numbers)
+    assert bool(further) == any(p.kind is p.VAR_KEYWORD for p in signature.values())
     for option in found.options:
         assert option.text, f"{name}: {option.name} is not in its docstring"
         assert option.type is not None, f"{name}: {option.name} has no type"
-        assert option.default == signature[option.name].default
+        assert option.default == (numbers | own)[option.name]
         assert f"{option.name}: " in str(found)
 
 

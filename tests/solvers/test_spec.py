@@ -147,3 +147,16 @@ def test_what_is_no_problem_or_no_solver_is_named():
         pc.solve([[0.0, 1.0]], "icm")
     with pytest.raises(InvalidOption, match="solver is 3; give a name"):
         pc.solve(pc.make_scene(20, "A"), 3)
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [("trws", "tree_reweighted"), ("BP", "belief_propagation"), ("ilp:gap=0.1", "exact")],
+)
+def test_names_that_others_use(called, name):
+    assert SolverSpec.parse(called).name == name
+
+
+def test_a_slip_is_told_what_was_meant():
+    with pytest.raises(UnknownName, match="did you mean alpha_expansion"):
+        SolverSpec.parse("alpha_expansoin")

@@ -21,7 +21,8 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from policrf.crf.valued.custom_call import keep_failure, pinned
+from policrf.crf.valued.callbacks import pinned
+from policrf.crf.valued.failures import keep_failure
 from policrf.errors import RewardFailed
 
 _NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]

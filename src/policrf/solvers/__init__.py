@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from policrf.argument_types import typed
 from policrf.types import Callback, Solution
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def list_solvers() -> list[str]:
     return SOLVERS.names()
 
 
+@typed()
 def solve(
     problem: CRF | Instance,
     solver: str | SolverSpec | Callable[..., None] = DEFAULT_SOLVER,
@@ -36,6 +38,7 @@ def solve(
     seed: int = 0,
     initial: ArrayLike | None = None,
     callback: Callback | None = None,
+    go_on: bool = True,
     **options: Any,
 ) -> Solution:
     """Minimise the energy of `problem`.
@@ -49,14 +52,17 @@ def solve(
         `"alpha_expansion:hop2=lagrangian"`; a `Policy`; or a function `solver(run, **options)` of
         your own. `describe(solver)` shows what it takes.
     seconds
-        Stop then, with the best labeling so far; 0 returns the starting labels at once. Compiling
-        kernels, once on a machine, is not charged.
+        The best that can be done in this time, and not more; 0 returns the starting labels at once.
+        Compiling kernels, once on a machine, is not charged.
     seed
         Of everything random; the same seed gives the same answer.
     initial
         Labels `[N]` to start from. The answer is never worse than they are.
     callback
         Called with every improvement; returning True stops the solver.
+    go_on
+        Whether a solver that ends before its time and has proven nothing is followed by a search
+        from its labels (`solvers.go_on`); False: `seconds` are a limit only.
     options
         The solver's own keyword options; they override those in its text.
 
@@ -65,8 +71,9 @@ def solve(
     Solution
         Labels `[N]`, their energy as the model computes it, lower bound, proof, trace.
     """
+    from policrf.crf.valued.failures import own_failures
     from policrf.errors import InvalidOption
-    from policrf.solvers.options import check_options
+    from policrf.solvers.options import check_options, checked_values
     from policrf.solvers.run import Run
     from policrf.solvers.spec import SolverSpec
     from policrf.solvers.traits import traits_of
@@ -80,10 +87,15 @@ def solve(
         options, solver = solver.options | options, solver.solver
     if not callable(solver):
         raise InvalidOption(f"solver is {solver!r}; give a name, a policy, or a function")
-    check_options(name, solver, options)
+    options = checked_values(name, check_options(name, solver, options), options)
     run = Run(problem, name, seconds=seconds, seed=seed, initial=initial, callback=callback)
-    takes = traits_of(solver).takes
-    if takes is not None:
-        run.refuse_all_but(*takes)
-    solver(run, **options)
-    return run.solution()
+    traits = traits_of(solver)
+    if traits.takes is not None:
+        run.refuse_all_but(*traits.takes)
+    with own_failures():
+        solver(run, **options)
+        if go_on and traits.goes_on:
+            from policrf.solvers.go_on import go_on as search
+
+            search(run)
+        return run.solution()

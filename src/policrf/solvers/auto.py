@@ -1,51 +1,80 @@
 """auto: look at the model, pick what fits, go on while there is time, stop at a proof.
 
     few labelings                     all of them
-    cliques that are asked half-way   a quick half-way rule (`first_answer`), or cuts without them;
-                                      then refine
+    cliques that are asked half-way   what their questions cost is measured; a half-way rule, cuts
+                                      without them, or few questions (`first_answer`); then refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
-    while `seconds` are left          exact, then annealing and refine in turns
+    edges and tables that contradict  annealing (thermal cycles) alone, an attempt at a proof where
+    each other much (`frustration`)   there are few nodes
+    while `seconds` are left          exact, then annealing, then refine's moves to the end
 
 Custom cliques are written out as tables, for messages and a proof, where these are small. Where
-they are not, nothing but refine is worth its time. Every step starts from the best labeling so far,
-so that none makes it worse.
+they are not, nothing but refine is worth its time. The best labeling so far is kept: no step makes
+it worse.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
+from policrf.crf.state import new_state
 from policrf.errors import TooLarge, UnsupportedPotential
-from policrf.solvers.first_answer import label_in_one_pass, labels_quickly
+from policrf.solvers.first_answer import descend_from, label_when_complete, labels_quickly
+from policrf.solvers.go_on import go_on
+from policrf.solvers.numbers import Numbers, search_options
+from policrf.solvers.question_cost import measure_visits, question_cost
 from policrf.solvers.refine.refine import refine_on
 from policrf.solvers.refine.refine_rounds import Moves
-from policrf.solvers.refine.refine_start import is_opaque, known_part
+from policrf.solvers.refine.refine_start import KNOWN_SHARE, is_opaque, known_part
 from policrf.solvers.run import Run
 from policrf.solvers.spec import SOLVERS
+from policrf.solvers.thermal.cycles import cycle_on
+from policrf.solvers.thermal.frustration import is_frustrated, may_be_frustrated
+from policrf.solvers.thermal.kept_costs import takes
+from policrf.solvers.thermal.replica import seconds_to_begin
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, Progress
+from policrf.types import BoolArray, IntArray, Progress
 
 FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
 MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which a proof is tried
-TINY = 0.001  # seconds in which neither a policy nor refine is set up and done
+FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
+SWEEPS = 1500  # of annealing without a limit
+PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
+SHORT = 0.003  # seconds from which on cuts on the known part are worth their time in any case
+CUT_TIME, CUT_NODE_TIME = 0.0003, 4e-6  # what they take, at least: in all and a node
+SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
+LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
+CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
 
 
-@declares(proves="sometimes a bound")
-def auto(run: Run) -> None:
-    """Look at the model, start with what fits it, go on while there is time, stop at a proof."""
+@declares(proves="sometimes a bound", options=search_options)
+def auto(run: Run, **numbers: Any) -> None:
+    """Look at the model, start with what fits it, go on while there is time, stop at a proof.
+
+    Parameters
+    ----------
+    numbers
+        Of the random moves (`solvers.numbers.Numbers`), where cliques are asked half-way.
+    """
+    chosen = Numbers(**numbers)
     if math.prod(map(int, run.crf.cardinalities[:64])) <= FEW and run.crf.n_nodes <= 64:
         _step(run, "brute_force")
         return
     if not _is_open(run):
-        _ask_halfway(run)
+        _ask_halfway(run, chosen)
+        return
+    enough = run.remaining() > 2 * seconds_to_begin(run)
+    if enough and may_be_frustrated(run.crf) and _search(run):
         return
     for solver, share in _first_solvers(run):
         if not _done(run):
@@ -54,33 +83,86 @@ def auto(run: Run) -> None:
         return
     if not _done(run) and run.crf.n_nodes <= PROVABLE:
         _step(run, "exact", PROOF_SHARE * run.remaining())
-    while not _done(run):
+    if not takes(run.crf.arrays) and not _done(run):
         _step(run, "annealing", ANNEALING_SHARE * run.remaining())
-        if not _done(run):
-            _step(run, "refine:start=unary", max(0.5 * run.remaining(), 0.01))
+    _part(run, "annealing" if takes(run.crf.arrays) else "refine", go_on)
 
 
-def _ask_halfway(run: Run) -> None:
-    """Quick answers first, then refine; all in this run: every other call would take its time."""
-    quick, tiny = labels_quickly(run.crf.arrays), run.remaining() < TINY
-    steps = run.info["steps"] = []
-    if quick or tiny:
-        first = "untrained" if quick else "icm"
-        if quick and tiny:
-            label_in_one_pass(run)
-        else:
-            SOLVERS.get(first)(run)
-        steps.append((first, run.energy, run.elapsed()))
-    if not quick and not _done(run):
-        begun, known = run.elapsed(), known_part(run)
-        if known is not None:
-            run.offer(known)
-            steps.append(("known part", run.energy, run.elapsed() - begun))
+def _search(run: Run) -> bool:
+    """Annealing with all the time, unless nodes are so few that a proof may be had.
+
+    False if the first cycles show that the CRF is not frustrated.
+    """
+
+    def frustrated(labels: IntArray) -> bool:
+        found.append(is_frustrated(run.crf, labels))
+        return found[-1]
+
+    def anneal(run: Run) -> None:
+        sweeps = SWEEPS if run.seconds is None else math.inf
+        run.offer(run.start_labels())
+        cycle_on(run, run.start_labels(), sweeps=sweeps, worth=frustrated)
+
+    found: list[bool] = []
+    few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
+    if not few or run.seconds is None or run.remaining() < PROOF_TIME:
+        _part(run, "annealing", anneal)
+        return found != [False]
+    _step(run, "annealing", SEARCH_SHARE * run.remaining())
+    if run.best is None or not frustrated(run.best):
+        return False
+    _step(run, "exact", PROOF_SHARE * run.remaining())
+    _part(run, "annealing", go_on)
+    return True
+
+
+def _ask_halfway(run: Run, numbers: Numbers) -> None:
+    """Quick answers first, then refine; all in this run: every other call would take its time.
+
+    Where the half-way rule is quick and fits, it begins; where not even single relabels come to an
+    end, what is known without questions does. Single relabels alone come first wherever they take a
+    small part of the time: no answer is above theirs then.
+    """
+    arrays, state = run.crf.arrays, new_state(run.crf.arrays)
+    measure_visits(run, state)
+    cost, start, left = question_cost(run), state.labels, run.remaining()
+    if cost.descent <= SMALL * left:
+        _part(run, "icm", lambda run: descend_from(run, run.start_labels()))
+    if cost.policy <= LENIENT * left and labels_quickly(arrays, new_state(arrays)):
+        _part(run, "untrained", SOLVERS.get("untrained"))
+        start = start if run.best is None else run.best.copy()
+    elif left < np.inf and cost.descent > LARGE * left:
+        _part(run, "few questions", _ask_seldom)
+        start = start if run.best is None else run.best.copy()
+    elif left >= SHORT and run.initial is None:
+        _part(run, "known part", lambda run: _offer_known_part(run, start))
+    _part(run, "refine", lambda run: refine_on(run, start, Moves(), numbers=numbers))
+
+
+def _ask_seldom(run: Run) -> None:
+    """Cuts on the known part, and questions about complete cliques, as far as time allows."""
+    begun, left = run.elapsed(), run.remaining()
+    if left >= CUT_TIME + CUT_NODE_TIME * run.crf.n_nodes:
+        _offer_known_part(run, run.start_labels(), CUT_SHARE)
+    if run.best is None or run.elapsed() - begun < SMALL * left:
+        label_when_complete(run)
+
+
+def _part(run: Run, name: str, part: Callable[[Run], None]) -> None:
+    """A part of this run, unless that is over; it is noted if it has found anything."""
     if not _done(run):
-        labels = run.start_labels() if run.best is None else run.best.copy()
         begun = run.elapsed()
-        refine_on(run, labels, Moves())
-        steps.append(("refine", run.energy, run.elapsed() - begun))
+        part(run)
+        if run.best is not None:
+            run.info.setdefault("steps", []).append((name, run.energy, run.elapsed() - begun))
+
+
+def _offer_known_part(run: Run, labels: IntArray, share: float = KNOWN_SHARE) -> None:
+    """What cuts find without the opaque groups, into `labels`: a good start, if not yet low."""
+    known = known_part(run, share)
+    if known is not None:
+        labels[:] = known
+        run.offer(known)
 
 
 def _done(run: Run) -> bool:
@@ -94,21 +176,25 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     """
     a = run.crf.arrays
     refined = [("refine:start=unary", 0.3)]
-    quick = [("refine", 0.1)] if is_opaque(a) else []
+    quick = [("refine", 0.3)] if is_opaque(a) else []
     if _written_out(a).any():
-        return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 1.0), *refined]
+        return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 0.5), *refined]
     first = "belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion"
     return [*quick, (first, 1.0), *refined]
 
 
 def _written_out(a: Arrays) -> BoolArray:
     """Cliques that messages and proofs know as tables only `[C]`."""
-    return np.isin(a.clique_kind, (CUSTOM, TOGETHER, CONNECTED, ORDERED))
+    kind = a.clique_kind
+    written_out = (kind == CUSTOM) | (kind == TOGETHER) | (kind == CONNECTED) | (kind == ORDERED)
+    return np.asarray(written_out)
 
 
 def _is_open(run: Run) -> bool:
     """Whether the tables of cliques that need one, such as custom ones, can all be written out."""
     a = run.crf.arrays
+    if _is_large(a):
+        return False
     custom = _written_out(a)
     if not custom.any():
         return True
@@ -118,6 +204,15 @@ def _is_open(run: Run) -> bool:
     entries = np.add.reduceat(logs, a.clique_ptr[:-1])[custom]
     in_all = float(np.exp2(np.minimum(entries, 60)).sum())
     return bool(entries.max() <= np.log2(SMALL_TABLE)) and in_all <= ALL_TABLES
+
+
+def _is_large(a: Arrays) -> bool:
+    """Whether the last clique is custom and has too many labelings: quicker than to look at all."""
+    if not len(a.clique_kind) or a.clique_kind[-1] != CUSTOM:
+        return False
+    members = a.clique_nodes[a.clique_ptr[-2] :]
+    labelings: int = math.prod(a.cardinalities[members[:MOST_NODES]].tolist())
+    return labelings > SMALL_TABLE
 
 
 def _step(run: Run, solver: str, seconds: float | None = None) -> None:
@@ -134,14 +229,12 @@ def _step(run: Run, solver: str, seconds: float | None = None) -> None:
     try:
         found = solve(
             problem, solver, seconds=seconds, seed=run.seed + len(steps), initial=run.best,
-            callback=forward,
+            callback=forward, go_on=False,
         )  # fmt: skip
     except (UnsupportedPotential, TooLarge):
         if solver != "alpha_expansion":
             return
         _step(run, "belief_propagation", seconds)
         return
-    run.offer(found.labels)
-    run.bound(found.lower_bound)
-    run.optimal |= found.optimal
+    run.inherit(found)
     steps.append((solver, found.energy, found.seconds))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from policrf.argument_types import typed
 from policrf.crf.potentials import POTENTIALS
+from policrf.errors import InvalidOption, MissingDependency
 from policrf.solvers.options import Option, options_of, type_text
 from policrf.solvers.spec import SOLVERS, SolverSpec
 from policrf.solvers.traits import Traits, traits_of
@@ -42,6 +45,7 @@ class Description:
     __repr__ = __str__
 
 
+@typed()
 def describe(solver: str | Callable[..., Any]) -> Description:
     """What a solver or policy does, takes and proves, and its options with their defaults.
 
@@ -55,14 +59,22 @@ def describe(solver: str | Callable[..., Any]) -> Description:
     """
     name = solver if isinstance(solver, str) else getattr(solver, "__name__", "custom")
     function = SolverSpec.parse(solver).solver if isinstance(solver, str) else solver
+    if not callable(function):
+        raise InvalidOption(f"solver is {function!r}; give a name, a policy, or a function")
     text = inspect.getdoc(function) if inspect.isroutine(function) else repr(function)
     summary = " ".join((text or "").split("\n\n")[0].split())
     return Description(name, summary, traits_of(function), tuple(options_of(function).values()))
 
 
 def describe_all() -> list[Description]:
-    """Every registered solver, plug-ins included."""
-    return [describe(name) for name in SOLVERS.names()]
+    """Every registered solver, plug-ins included; a broken one is named and left out."""
+    found = []
+    for name in SOLVERS.names():
+        try:
+            found.append(describe(name))
+        except MissingDependency as error:
+            warnings.warn(f"{error}; it is left out", stacklevel=2)
+    return found
 
 
 def solver_table() -> str:

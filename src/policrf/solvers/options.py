@@ -10,12 +10,16 @@ import textwrap
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
+import numpy as np
+
+from policrf.argument_types import alternatives, check_value, type_hints
 from policrf.errors import InvalidOption
+
+FURTHER = "further_options"  # attribute of a solver that takes **options: which ones
 
 
 class Option(NamedTuple):
@@ -35,7 +39,7 @@ def options_of(solver: Callable[..., Any]) -> dict[str, Option]:
     A solver that takes further ones as `**options` says which in its attribute `further_options`.
     """
     function = solver if inspect.isroutine(solver) else type(solver).__call__
-    return _signature(function).options | getattr(solver, "further_options", {})
+    return _signature(function).options | getattr(solver, FURTHER, {})
 
 
 class _Signature(NamedTuple):
@@ -46,7 +50,7 @@ class _Signature(NamedTuple):
 @lru_cache(maxsize=256)
 def _signature(function: Callable[..., Any]) -> _Signature:
     """Read once a function: every call of `solve` asks for it."""
-    hints = _type_hints(function)
+    hints = type_hints(inspect.unwrap(function))
     texts = parameter_texts(inspect.getdoc(function) or "")
     found, open_ended = {}, False
     for parameter in inspect.signature(function).parameters.values():
@@ -60,11 +64,16 @@ def _signature(function: Callable[..., Any]) -> _Signature:
 
 def dataclass_options(options: type, *, without: Sequence[str] = ()) -> dict[str, Option]:
     """The fields of a dataclass of options, as those of a signature."""
+    return {name: option for name, option in _fields(options).items() if name not in without}
+
+
+@lru_cache(maxsize=16)
+def _fields(options: type) -> dict[str, Option]:
+    """Read once a class: its source is parsed, which takes milliseconds."""
     hints, texts = typing.get_type_hints(options), field_texts(options)
     return {
         field.name: Option(field.name, hints[field.name], field.default, texts.get(field.name, ""))
         for field in dataclasses.fields(options)
-        if field.name not in without
     }
 
 
@@ -74,7 +83,7 @@ def check_options(
     """The solver's options; one that was given and is not among them is an error."""
     known = options_of(solver)
     function = solver if inspect.isroutine(solver) else type(solver).__call__
-    if _signature(function).open_ended and not hasattr(solver, "further_options"):
+    if _signature(function).open_ended and not hasattr(solver, FURTHER):
         return known
     for option in given:
         if option not in known:
@@ -85,13 +94,30 @@ def check_options(
     return known
 
 
+def checked_values(
+    name: str, known: Mapping[str, Option], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values, if they are of the options' types; a whole number for a number becomes one.
+
+    Kernels are compiled for the types they are called with: there is one of each.
+    """
+    values = dict(given)
+    for option, value in given.items():
+        if option in known and known[option].type is not None:
+            check_value(f"{name}: {option}", known[option].type, value)
+            kinds = alternatives(known[option].type)
+            if float in kinds and int not in kinds and isinstance(value, int | np.number):
+                values[option] = float(value)
+    return values
+
+
 def read_value(where: str, option: Option, text: str) -> Any:
     """A value given as text, by the option's type.
 
     >>> read_value("icm", Option("sweeps", int, 10, ""), "3")
     3
     """
-    kinds = _alternatives(option.type)
+    kinds = alternatives(option.type)
     if type(None) in kinds and text.lower() in ("none", "null"):
         return None
     for kind in kinds:
@@ -101,10 +127,6 @@ def read_value(where: str, option: Option, text: str) -> Any:
             continue
     wanted = " or ".join(filter(None, (_in_words(kind) for kind in kinds)))
     raise InvalidOption(f"{where}: {option.name} is {text!r}; it must be {wanted}")
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
 def _read(kind: Any, text: str) -> Any:
@@ -158,16 +180,6 @@ def type_text(kind: Any) -> str:
     if get_origin(kind) is not None:
         return "list"
     return getattr(kind, "__name__", str(kind)) if kind is not None else "any"
-
-
-def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations as types; those with names that only a type checker imports are left out."""
-    hints: dict[str, Any] = {}
-    for name, annotation in getattr(function, "__annotations__", {}).items():
-        one = types.SimpleNamespace(__annotations__={name: annotation})
-        with suppress(NameError, TypeError):
-            hints |= typing.get_type_hints(one, globalns=getattr(function, "__globals__", {}))
-    return hints
 
 
 def parameter_texts(docstring: str) -> dict[str, str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import time
-
 from policrf.solvers.run import Run
 
 SLICE = 0.001  # seconds between two looks at the clock
 KEPT = 0.3  # share of the time left that a slice does not use: the next one may be slower
 GROWTH = 4.0  # a slice is at most this many times as large as the one before
+
+
+def first_visits(run: Run, otherwise: int) -> int:
+    """Visits of nodes in a first slice: by what one takes, if that was measured."""
+    if run.visit_seconds is None or run.seconds is None:
+        return otherwise
+    return max(1, int(min(SLICE, (1 - KEPT) * run.remaining()) / run.visit_seconds / 2))
 
 
 class Pace:
@@ -25,15 +30,15 @@ class Pace:
     def __init__(self, run: Run, first: int) -> None:
         self._run = run
         self.size = max(1, first)
-        self._began = time.perf_counter()
+        self._began = self._run.elapsed()
 
     def begin(self) -> int:
         """A slice begins; returns its size."""
-        self._began = time.perf_counter()
+        self._began = self._run.elapsed()
         return self.size
 
     def end(self) -> None:
         """The slice is done."""
-        spent = max(time.perf_counter() - self._began, 1e-9)
+        spent = max(self._run.elapsed() - self._began, 1e-9)
         allowed = min(SLICE, (1 - KEPT) * self._run.remaining())
         self.size = max(1, int(self.size * min(GROWTH, allowed / spent)))

@@ -16,10 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policrf.compiled import compile_seconds
+from policrf.crf.changes import load_labels
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential
+from policrf.crf.state import new_state
 from policrf.errors import InvalidInstance, InvalidOption, UnsupportedPotential
+from policrf.random_numbers import checked_seed
+from policrf.solvers.claims import FINE, Terms, terms_of
 from policrf.types import Callback, IntArray, Progress, Solution
 
 
@@ -40,6 +44,8 @@ class Run:
             raise InvalidOption(
                 f"seconds must be a number ≥ 0, or None for no limit, not {seconds}"
             )
+        if seconds == float("inf"):
+            seconds = None
         if not isinstance(problem, CRF | Instance):
             raise InvalidInstance(
                 f"the problem is a {type(problem).__name__}; give a CRF, an Instance, or read(path)"
@@ -48,14 +54,18 @@ class Run:
         self.crf: CRF = problem.crf if isinstance(problem, Instance) else problem
         self.solver = solver
         self.seconds = seconds
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self.initial: IntArray | None = None
         self.best: IntArray | None = None
         self.energy = float("inf")
         self.lower_bound = float("-inf")
         self.optimal = False
+        """Proven by other means than a bound: all labelings seen, or none allowed."""
+        self._claims: tuple[tuple[float, float, float], ...] = ()  # value, margin, fine
         self.order: IntArray | None = None
         self.info: dict[str, Any] = {}
+        self.visit_seconds: float | None = None  # what `question_cost` has measured
+        self._violated: int | None = None  # terms that forbid the best labeling, once asked for
         self._trace: list[Progress] = []
         self._callback = callback
         self._stop = False
@@ -89,23 +99,84 @@ class Run:
         return np.asarray(np.argmin(self.crf.unary, axis=1), np.int64)
 
     def offer(self, labels: IntArray) -> bool:
-        """Keep a copy of `labels` if it is the best so far; the model computes its energy."""
+        """Keep a copy of `labels` if it is the best so far; the model computes its energy.
+
+        Of forbidden labelings the one with the fewest forbidden terms is kept.
+        """
         energy = self.crf.energy(labels)
-        if self.best is None or energy < self.energy:
+        better = self.best is None or energy < self.energy
+        if not better and energy == self.energy == np.inf:
+            better = self._violates_less(labels)
+        if better:
             self.best, self.energy = np.array(labels, np.int64), energy
             self._record()
             return True
         return False
 
-    def bound(self, value: float) -> None:
-        """Report a proven lower bound; the highest is kept."""
-        if value > self.lower_bound:
-            self.lower_bound = float(value)
+    def _violates_less(self, labels: IntArray) -> bool:
+        """Whether fewer terms forbid `labels` than the best so far, forbidden too."""
+        assert self.best is not None
+        if self._violated is None:
+            self._violated = self._violations(self.best)
+        found = self._violations(labels)
+        less = found < self._violated
+        self._violated = min(found, self._violated)
+        return less
+
+    def _violations(self, labels: IntArray) -> int:
+        """How many terms a labeling makes infinite."""
+        state = new_state(self.crf.arrays)
+        load_labels(self.crf.arrays, state, np.asarray(labels, np.int64))
+        return int(state.forbidden[0])
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What margins are computed from; only claims need it."""
+        return terms_of(self.crf.arrays)
+
+    def bound(self, value: float, margin: float = 0.0, fine: float = FINE) -> None:
+        """Claim that no labeling is below `value`, give or take `margin` (see `claims`).
+
+        The rounding of energies is added to the margin; a larger part of them than `fine` is no
+        proof.
+        """
+        if not np.isfinite(self.lower_bound) and np.isfinite(self.terms.lowest):
+            self._claim(self.terms.lowest, 0.0, FINE)
+        self._claim(value, margin, fine)
+
+    def _claim(self, value: float, margin: float, fine: float) -> None:
+        low = value
+        if np.isfinite(value):
+            energy = max(self.energy, value) if np.isfinite(self.energy) else value
+            # Of a CRF whose terms are not known, the magnitude is that of what is compared.
+            blur = max(self.terms.rounding(energy), self.terms.rounding(value))
+            low = value - margin - blur
+            # The highest and the latest: what they prove depends on the labeling (`proven`).
+            highest = self._claims[0] if low <= self.lower_bound and self._claims else None
+            latest = (value, margin, fine)
+            self._claims = (latest,) if highest is None else (highest, latest)
+        if low > self.lower_bound:
+            self.lower_bound = float(low)
+            self._record()
+
+    def inherit(self, found: Solution) -> None:
+        """What another run on the same CRF found and claims, its margins being in it."""
+        self.offer(found.labels)
+        self.optimal |= found.optimal
+        if found.lower_bound > self.lower_bound:
+            self.lower_bound = found.lower_bound
             self._record()
 
     def proven(self) -> bool:
         """Whether the best labeling so far is a minimum: nothing better can be found."""
-        return self.best is not None and (self.optimal or self._meets(self.lower_bound))
+        if self.best is None or self.optimal or not np.isfinite(self.energy):
+            return self.best is not None and self.optimal
+        for value, margin, fine in self._claims:
+            # A margin that was fine for a labeling of huge energy may not be for this one.
+            whole = margin + self.terms.rounding(self.energy)
+            if self.energy <= value + whole and self.terms.is_fine(whole, self.energy, fine):
+                return True
+        return False
 
     def refuse_all_but(self, *kinds: type[Potential], why: str = "") -> None:
         """Raise `UnsupportedPotential` for the first group that is of none of `kinds`."""
@@ -123,31 +194,20 @@ class Run:
         if self.best is None:
             self.offer(self.start_labels())
         assert self.best is not None
-        bound = self.lower_bound
-        if self.optimal or bound > self.energy:
-            # A bound that rounding has lifted above the energy is the energy.
-            bound = min(self.energy, bound) if not self.optimal else self.energy
+        if self.optimal:
+            self.bound(self.energy)
         return Solution(
             labels=self.best,
             energy=self.energy,
             solver=self.solver,
             seconds=seconds,
-            lower_bound=bound,
-            optimal=self.optimal or self._meets(bound),
+            lower_bound=min(self.lower_bound, self.energy),
+            optimal=self.proven(),
             trace=tuple(self._trace),
             order=self.order,
             calls=int(self.crf.arrays.calls[0]) - self._calls,
             info=self.info,
         )
-
-    def _meets(self, bound: float) -> bool:
-        """Whether the bound is the energy up to rounding, at the scale of this CRF's numbers."""
-        if not np.isfinite(bound) or not np.isfinite(self.energy):
-            return False
-        a = self.crf.arrays
-        parts = (a.unary, a.edge_weights, a.clique_weight, a.data)
-        finite = [np.abs(x[np.isfinite(x)]).max(initial=0.0) for x in parts]
-        return bool(self.energy - bound <= 1e-9 * max(abs(self.energy), *finite))
 
     def _record(self) -> None:
         progress = Progress(self.elapsed(), self.energy, self.lower_bound)

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from policrf.errors import InvalidOption, UnknownName
+from policrf.errors import InvalidOption, MissingDependency, UnknownName
 from policrf.registry import Registry
 from policrf.solvers.options import check_options, read_value
 
@@ -42,6 +42,14 @@ SOLVERS = Registry(
     | {"auto": "policrf.solvers.auto:auto", "untrained": "policrf.policy.solver:untrained"},
 )
 
+# What others call them.
+ALIASES = {
+    "a-expansion": "alpha_expansion", "alpha-expansion": "alpha_expansion",
+    "hcf": "highest_confidence_first",
+    "bp": "belief_propagation", "lbp": "belief_propagation", "dd": "dual_decomposition",
+    "ilp": "exact", "trws": "tree_reweighted", "trw-s": "tree_reweighted",
+}  # fmt: skip
+
 # Policies live above this folder: their files are read through this module, named by string.
 _POLICY_FILES = "policrf.policy.checkpoint"
 _TEXT = re.compile(r"(?P<name>.+?)(?::(?P<options>[A-Za-z_]\w*=.*))?", re.DOTALL)
@@ -63,7 +71,7 @@ class SolverSpec:
         match = _TEXT.fullmatch(text.strip())
         if match is None:
             raise UnknownName(f"a solver's name is empty; there are {', '.join(SOLVERS.names())}")
-        name = match["name"]
+        name = ALIASES.get(match["name"].lower(), match["name"])
         if ":" in name and not names_policy(name):
             raise InvalidOption(f"solver {text!r}: write options as NAME:option=value,option=value")
         given = dict(_pairs(text, match["options"] or ""))
@@ -97,6 +105,11 @@ def find_solver(name: str) -> Callable[..., None]:
         return _stored_policy(name, stamp)
     try:
         found: Callable[..., None] = SOLVERS.get(name)
+        if not callable(found):
+            raise MissingDependency(
+                f"the solver {name!r} is a {type(found).__name__}, not a function solver(run); "
+                "update or remove the package that brings it"
+            )
         return found
     except UnknownName as error:
         policies = ", ".join(_policy_files().list_policies())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from policrf.crf.potentials import Potential
+from policrf.solvers.options import FURTHER, Option
 
 Proves = Literal["nothing", "sometimes a bound", "a bound", "the minimum"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,6 +30,8 @@ class Traits:
     tables: tuple[type[Potential], ...] = ()
     """Classes whose cliques it takes as tables of up to `table_limit` entries."""
     proves: Proves = "nothing"
+    goes_on: bool = False
+    """Whether time that it leaves is used by a search from its labels (`solvers.go_on`)."""
 
     @property
     def takes_text(self) -> str:
@@ -55,12 +58,16 @@ def declares(
     limit: str = "",
     tables: tuple[type[Potential], ...] = (),
     proves: Proves = "nothing",
+    goes_on: bool = False,
+    options: Callable[[], dict[str, Option]] | None = None,
 ) -> Callable[[Function], Function]:
-    """Attach `Traits` to a solver's function."""
+    """Attach `Traits` to a solver's function, and which `**options` it takes."""
 
     def attach(function: Function) -> Function:
-        traits = Traits(takes=takes, limit=limit, tables=tables, proves=proves)
+        traits = Traits(takes=takes, limit=limit, tables=tables, proves=proves, goes_on=goes_on)
         setattr(function, _ATTRIBUTE, traits)
+        if options is not None:
+            setattr(function, FURTHER, options())
         return function
 
     return attach

@@ -186,7 +186,10 @@ def test_keeps_the_callers_array_and_starts_from_initial():
 
 def test_options_of_the_start():
     crf = random_crf(0, groups=("potts", "tables"))
-    assert pc.solve(crf, "refine").info["start"] == "icm"
+    found = pc.solve(crf, "refine")
+    starts = ("icm", "highest_confidence_first", "belief_propagation")
+    energies = {start: pc.solve(crf, start).energy for start in starts}
+    assert energies[found.info["start"]] == found.info["start_energy"] == min(energies.values())
     with pytest.raises(UnsupportedPotential):
         pc.solve(crf, "refine", start="alpha_expansion:hop2=repair")
     with pytest.raises(UnknownName):

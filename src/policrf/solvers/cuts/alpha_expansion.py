@@ -36,11 +36,14 @@ Hop2 = Literal["repair", "lagrangian", "ignore"]
     takes=TAKEN,
     limit="metric tables, weights and label costs ≥ 0, truncations up to half a clique",
     proves="sometimes a bound",
+    goes_on=True,
 )
 def alpha_expansion(
     run: Run, *, hop2: Hop2 = "repair", orders: int = 2, sweeps: int = 100, iterations: int = 30
 ) -> None:
     """Make the best move to one label after the other, by minimum cuts, until none improves.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def alpha_expansion(
     run.offer(labels)
     if not run.crf.groups(BoxSupport):
         if descent.exact and descent.converged:
-            run.bound(run.crf.energy(labels))
+            run.bound(run.crf.energy(labels), descent.margin)
         return
     repair = QuotaRepair(descent, labels)
     repair.bound_at(repair.prices, labels)

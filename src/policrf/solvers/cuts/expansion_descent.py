@@ -40,6 +40,16 @@ class Descent:
         """
         return len(self.labels_in_use) <= 2 or len(self.problem.weight) == 0
 
+    @property
+    def margin(self) -> float:
+        """What a converged, exact descent may be above the minimum: flow that counts as nothing.
+
+        A minimum cut is off by what is left at its nodes, and by what its sums round.
+        """
+        network, terms = self.problem.network, self.run.terms
+        left = 4 * float(network.tolerance.sum())
+        return left + 4 * terms.rounding(max(self.run.energy, terms.lowest))
+
     def load(self, labels: IntArray) -> None:
         """Let the next move start from `labels`."""
         self.state.labels[:] = labels

@@ -82,7 +82,9 @@ class QuotaRepair:
         """Report a lower bound, if `labels` are proven to be the minimum at `prices`."""
         if self.descent.exact and self.descent.converged:
             energy = self.run.crf.energy(labels)
-            self.run.bound(self.quotas.dual_value(prices, labels, energy))
+            paid = float((prices * self.quotas.counts).sum())
+            margin = self.descent.margin + 1e-12 * paid
+            self.run.bound(self.quotas.dual_value(prices, labels, energy), margin)
 
     def keep(self, labels: IntArray) -> bool:
         """Cross `labels` with the best labeling, and offer it if that made it better."""

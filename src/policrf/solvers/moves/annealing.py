@@ -1,5 +1,8 @@
 """Simulated annealing (Kirkpatrick et al. 1983): relabels and exchanges at a falling temperature.
 
+Potts edges and finite tables of any order: thermal cycles on kept costs (`solvers/thermal`), which
+look at a node in some nanoseconds. All other potentials:
+
 A proposal that changes the energy by Δ is accepted with probability exp(−Δ / T). T falls
 geometrically from `hot` times the median size of a random proposal's change to `cold` times a small
 one's (a fifth are smaller), so that the energy's scale does not matter. Every run ends in a local
@@ -13,7 +16,6 @@ count labels do not see it, and parities, which every single relabel breaks, are
 from __future__ import annotations
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +27,13 @@ from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidOption
 from policrf.random_numbers import Generator, below, new_generator, uniform
+from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
+from policrf.solvers.thermal.cycles import cycle_on
+from policrf.solvers.thermal.kept_costs import takes
 from policrf.types import FloatArray
 
 FIRST = 20  # proposals of the first slice
@@ -38,9 +43,12 @@ PROBES = 400  # random proposals whose changes set the temperatures
 
 def annealing(
     run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.12,
-    exchanges: float = 0.2,
+    exchanges: float = 0.2, replicas: int = 1, threads: int = 1,
 ) -> None:  # fmt: skip
     """Relabel nodes at random, uphill too, at a temperature that falls until only descent is left.
+
+    With `seconds` it goes on until they are over. Where all terms are Potts edges and finite
+    tables, what it has found by then does not depend on them.
 
     Parameters
     ----------
@@ -53,16 +61,28 @@ def annealing(
     cold
         Temperature in the end, in units of the size that a fifth of the changes are below.
     exchanges
-        Share of the proposals that exchange two nodes' labels.
+        Share of the proposals that exchange two nodes' labels; none for edges and tables.
+    replicas
+        Labelings of edges and tables that are annealed and crossed with each other.
+    threads
+        How many of the replicas at the same time; the answer is the same.
     """
-    require_whole_numbers(sweeps=sweeps, runs=runs)
+    require_whole_numbers(sweeps=sweeps, runs=runs, replicas=replicas, threads=threads)
     if not hot > 0 or not cold > 0 or not 0 <= exchanges <= 1:
         raise InvalidOption("annealing needs hot and cold above 0, and exchanges from 0 to 1")
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
     if run.expired():
         return
+    if takes(arrays):
+        most = sweeps * (2**runs - 1) if run.seconds is None else math.inf
+        run.offer(run.start_labels())
+        cycle_on(
+            run, run.start_labels(), hot=hot, cold=cold, sweeps=most, replicas=replicas,
+            threads=threads,
+        )  # fmt: skip
+        return
     state = new_state(arrays)
-    load_labels(arrays, state, run.start_labels())
+    load_labels(arrays, state, allowed_start(run, run.start_labels()))
     run.offer(state.labels)  # time may be out while it is hot
     generator = new_generator(run.seed)
     first, last, speed = temperatures(run, state, hot, cold)
@@ -74,14 +94,14 @@ def annealing(
         if run.seconds is not None:
             proposals = max(n_nodes, min(proposals, int(0.9 * run.remaining() * speed)))
         cooling = Cooling(first, last / first, n_nodes, proposals)
-        began, done = time.perf_counter(), 0
+        began, done = run.elapsed(), 0
         while done < proposals and not run.expired():
             count = min(pace.begin(), proposals - done)
             propose(arrays, state, generator, cooling, exchanges, done, count)
             raise_if_failed()
             done += count
             pace.end()
-        speed = done / max(time.perf_counter() - began, 1e-9)
+        speed = done / max(run.elapsed() - began, 1e-9)
         relabel_single_nodes(run, state, np.arange(n_nodes))
         run.offer(state.labels)
         number += 1
@@ -155,9 +175,32 @@ def propose(
         label = below(generator, a.cardinalities[i])
         if label == s.labels[i]:
             continue
+        if s.forbidden[0] > 0:
+            mend(a, s, generator, temperature, i, label)
+            continue
         change = relabel_change(a, s, i, label)
         if change <= 0 or uniform(generator) < math.exp(-change / temperature):
             relabel(a, s, i, label)
+
+
+@inner
+def mend(a: Arrays, s: State, generator: Generator, temperature: float, i: int, label: int) -> None:
+    """Offer node i a label while something is forbidden: never more of that, then the energy."""
+    own, forbidden, total = s.labels[i], s.forbidden[0], s.total[0]
+    relabel(a, s, i, label)
+    if not is_accepted(s, generator, temperature, forbidden, total):
+        relabel(a, s, i, own)
+
+
+@inner
+def is_accepted(
+    s: State, generator: Generator, temperature: float, forbidden: int, total: float
+) -> bool:
+    """Whether a change that was made is kept: fewer infinite terms, or as many and luck."""
+    if s.forbidden[0] != forbidden:
+        return bool(s.forbidden[0] < forbidden)
+    change = s.total[0] - total
+    return change <= 0 or uniform(generator) < math.exp(-change / temperature)
 
 
 @inner
@@ -183,12 +226,6 @@ def exchange(a: Arrays, s: State, generator: Generator, temperature: float, i: i
     forbidden, total = s.forbidden[0], s.total[0]
     relabel(a, s, i, second)
     relabel(a, s, j, first)
-    change = s.total[0] - total
-    worse = s.forbidden[0] > forbidden
-    if worse or (
-        s.forbidden[0] == forbidden
-        and change > 0
-        and uniform(generator) >= math.exp(-change / temperature)
-    ):
+    if not is_accepted(s, generator, temperature, forbidden, total):
         relabel(a, s, j, second)
         relabel(a, s, i, first)

@@ -20,18 +20,24 @@ from policrf.crf.potentials import COMPLETE
 from policrf.crf.state import State, new_state
 from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
+from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.moves.icm import relabel_single_nodes
 from policrf.solvers.moves.indexed_heap import Heap, change_key, new_heap, order_heap, pop_first
+from policrf.solvers.moves.violations import least_violating_first
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import FloatArray, IntArray
 
 SLICE = 4_000  # nodes that a kernel call prices, about, without a limit
-AT_FIRST = 64  # the same before the first look at the clock, with one
+AT_FIRST = 8  # the same before the first look at the clock, with one
 
 
+@declares(goes_on=True)
 def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     """Label one node after the other, the one with the largest margin between two labels first.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Among equal margins the lowest node is first. A node with a single allowed label has an infinite
     margin. `Solution.order` is the order.
@@ -39,50 +45,76 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
     Parameters
     ----------
     descend
-        Whether to end in a local minimum, by single relabels (ICM).
+        Whether to end in a local minimum, by single relabels (ICM), and at an allowed labeling
+        where one is found.
     """
-    arrays, n_nodes = run.crf.arrays, run.crf.n_nodes
+    state, order = label_surest_first(run, run.crf.arrays)
+    if len(order) < run.crf.n_nodes:
+        run.info["labeled"] = len(order)
+        start = run.start_labels()
+        run.offer(start)
+        run.offer(np.where(state.labels >= 0, state.labels, start))
+        return
+    run.order = order
+    run.offer(state.labels)
+    if descend:
+        run.info["converged"] = relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
+        run.offer(state.labels)
+        if np.isinf(run.energy):  # looking for an allowed one asks every function again
+            run.offer(allowed_start(run, state.labels))
+
+
+def label_surest_first(
+    run: Run, arrays: Arrays, at_first: int = AT_FIRST
+) -> tuple[State, IntArray]:
+    """The nodes labeled in the time of a run, and their order.
+
+    `arrays` are the run's, or those with fewer terms or questions. A step that would take longer
+    than what is left, by what pricing a node took so far, is not begun.
+    """
+    n_nodes = len(arrays.unary)
     state, heap = new_state(arrays), new_heap(n_nodes)
     order = np.empty(n_nodes, np.int64)
     seen = np.full_like(state.added, np.nan)
-    pace = None if run.seconds is None else Pace(run, AT_FIRST)
-    scored, done = 0, 0
+    began = run.elapsed()
+    pace = None if run.seconds is None else Pace(run, at_first)
+    scored, done, most = 0, 0, priced_at_once(arrays)
     while done < n_nodes and not run.expired():
         limit = SLICE if pace is None else pace.begin()
         if scored < n_nodes:
             stop = min(scored + limit, n_nodes)
             score_nodes(arrays, state, heap, scored, stop)
+            raise_if_failed()
             scored = stop
             if scored == n_nodes:
                 order_heap(heap)
+                if most * (run.elapsed() - began) > n_nodes * run.remaining():
+                    break
+                if pace is not None and most:
+                    pace = Pace(run, at_first)  # a question about more members takes longer
+                    continue
         else:
             done = label_nodes(arrays, state, heap, order, seen, done, limit)
         raise_if_failed()
         if pace is not None:
             pace.end()
-    if done < n_nodes:
-        run.info["labeled"] = done
-        run.offer(np.where(state.labels >= 0, state.labels, run.start_labels()))
-        return
-    run.order = order
-    run.offer(state.labels)
-    if descend:
-        run.info["converged"] = relabel_single_nodes(run, state, np.arange(n_nodes))
-        run.offer(state.labels)
+    return state, order[:done]
+
+
+def priced_at_once(arrays: Arrays) -> int:
+    """Members of the largest clique that answers each of them differently, at every step."""
+    asked = (arrays.custom[:, PARTIAL] != COMPLETE) & (arrays.custom[:, COUNTS] < 0)
+    return int(np.diff(arrays.clique_ptr)[asked].max(initial=0)) if asked.any() else 0
 
 
 @inner
-def best_label(a: Arrays, i: int, costs: FloatArray) -> int:
-    """The cheapest label of node i; if all are forbidden by now, the one its unary likes best."""
+def best_label(a: Arrays, s: State, i: int, costs: FloatArray) -> int:
+    """The cheapest label of node i; if all are forbidden by now, the least violating."""
     best, least = 0, np.inf
     for label in range(len(costs)):
         if costs[label] < least:
             best, least = label, costs[label]
-    if least == np.inf:
-        for label in range(len(costs)):
-            if a.unary[i, label] < least:
-                best, least = label, a.unary[i, label]
-    return best
+    return best if least < np.inf else least_violating_first(a, s, i)
 
 
 @inner
@@ -116,7 +148,7 @@ def label_nodes(
     while done < len(order) and priced < limit:
         i = pop_first(h)
         label_costs(a, s, i, costs)
-        assign(a, s, i, best_label(a, i, costs))
+        assign(a, s, i, best_label(a, s, i, costs))
         order[done] = i
         done += 1
         for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):

@@ -1,4 +1,7 @@
-"""ICM, iterated conditional modes (Besag 1986): relabel single nodes while it lowers the energy."""
+"""ICM, iterated conditional modes (Besag 1986): relabel single nodes while it lowers the energy.
+
+Where terms forbid, fewer of them come first (`violations`).
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,21 @@ from policrf.crf.changes import load_labels, relabel
 from policrf.crf.energy import label_costs
 from policrf.crf.potentials import CUSTOM
 from policrf.crf.state import State, new_state
-from policrf.solvers.pace import Pace
+from policrf.solvers.moves.violations import least_violating
+from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
 FIRST = 1_000  # nodes that the first kernel call visits (a hundredth with Custom terms)
 
 
+@declares(goes_on=True)
 def icm(run: Run) -> None:
-    """Relabel single nodes while that lowers the energy, until no node is left where it does."""
+    """Relabel single nodes while that lowers the energy, until no node is left where it does.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
+    """
     state = new_state(run.crf.arrays)
     load_labels(run.crf.arrays, state, run.start_labels())
     run.info["converged"] = relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
@@ -33,7 +42,8 @@ def relabel_single_nodes(run: Run, state: State, nodes: IntArray) -> bool:
     queued[nodes] = True
     cursor = np.array([0, len(nodes)], np.int64)
     arrays = run.crf.arrays
-    pace = Pace(run, FIRST if (arrays.clique_kind != CUSTOM).all() else FIRST // 100)
+    plain = (arrays.clique_kind != CUSTOM).all()
+    pace = Pace(run, first_visits(run, FIRST if plain else FIRST // 100))
     while cursor[1] > 0 and not run.expired():
         descend(arrays, state, queue, queued, cursor, pace.begin())
         pace.end()
@@ -58,9 +68,12 @@ def descend(
         best = s.labels[i]
         # The margin keeps rounding from relabeling back and forth between equal labels.
         lowest = costs[best] - 1e-12 * abs(costs[best]) if np.isfinite(costs[best]) else np.inf
-        for label in range(n_labels):
-            if costs[label] < lowest:
-                best, lowest = label, costs[label]
+        if lowest < np.inf:
+            for label in range(n_labels):
+                if costs[label] < lowest:
+                    best, lowest = label, costs[label]
+        else:
+            best = least_violating(a, s, i, 1e-12 * abs(s.total[0]))
         if best != s.labels[i]:
             relabel(a, s, i, best)
             push_neighbours(a, i, queue, queued, cursor)
@@ -87,3 +100,11 @@ def push(j: int, queue: IntArray, queued: BoolArray, cursor: IntArray) -> None:
         queued[j] = True
         queue[(cursor[0] + cursor[1]) % len(queue)] = j
         cursor[1] += 1
+
+
+def local_minimum(run: Run, labels: IntArray) -> IntArray:
+    """ICM from `labels`, as far as the time allows."""
+    state = new_state(run.crf.arrays)
+    load_labels(run.crf.arrays, state, labels)
+    relabel_single_nodes(run, state, np.arange(len(labels)))
+    return state.labels

@@ -17,6 +17,7 @@ from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidOption
 from policrf.solvers import solve
+from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.moves.local_search import (
     LENGTH,
     LocalSearch,
@@ -37,14 +38,18 @@ from policrf.solvers.moves.subset_search import (
 )
 from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, FloatArray, IntArray
 
 STEPS = 50_000  # trials of the subset search in one kernel call, some 10 ms
 PYTHON_STEPS = 500  # with Custom terms, which may be slow Python functions
 
 
+@declares(goes_on=True)
 def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     """Relabel connected sets of 1, 2, … `size` nodes until none lowers the energy.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Starts from `initial`, or else from the better of the unary argmin and highest confidence first.
 
@@ -61,9 +66,13 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     large = Moves(pairs=False, regions=large_sets, growth=large_sets, boxes=large_sets, cuts=False)
     starts = [run.start_labels()]
     if run.initial is None and not run.expired():
-        first = solve(run.crf, "highest_confidence_first", seconds=run.remaining())
+        first = solve(run.crf, "highest_confidence_first", seconds=run.remaining(), go_on=False)
         starts.append(first.labels.copy())
     for labels in starts:
+        improve(run.crf, labels, large, run.expired)
+        run.offer(labels)
+    if run.energy == np.inf and run.best is not None:
+        labels = allowed_start(run, run.best)
         improve(run.crf, labels, large, run.expired)
         run.offer(labels)
     run.info["moves"] = 0

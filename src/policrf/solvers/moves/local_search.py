@@ -21,6 +21,7 @@ from policrf.crf.checks import frozen
 from policrf.crf.energy import label_costs
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.crf.state import State
+from policrf.solvers.moves.violations import least_violating
 from policrf.types import BoolArray, FloatArray, IntArray
 
 RELATIVE = 1e-12  # a move must gain this part of the largest coefficient
@@ -245,10 +246,13 @@ def descend(a: Arrays, s: State, q: LocalSearch, limit: int) -> int:
         row(a, s, q, i)
         old = s.labels[i]
         best, own = old, q.costs[i, old]
-        least = own - max(q.margin[0], 1e-14 * abs(own)) if own < np.inf else np.inf
-        for label in range(n_labels):
-            if q.costs[i, label] < least:
-                best, least = label, q.costs[i, label]
+        if own < np.inf:
+            least = own - max(q.margin[0], 1e-14 * abs(own))
+            for label in range(n_labels):
+                if q.costs[i, label] < least:
+                    best, least = label, q.costs[i, label]
+        else:
+            best = least_violating(a, s, i, q.margin[0])
         if best != old:
             relabel(a, s, i, best)
             adopt(a, s, q, i, old)

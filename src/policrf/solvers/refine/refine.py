@@ -7,38 +7,42 @@ half-way, the random moves come first: one labels a whole clique in the time of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from policrf.solvers.feasibility.allowed_start import allowed_start
+from policrf.solvers.numbers import DEFAULT, Numbers, search_options
 from policrf.solvers.refine.refine_anytime import search_on
 from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.refine.refine_start import DEFAULT_START, find_start, is_opaque
 from policrf.solvers.run import Run
+from policrf.solvers.thermal.frustration import beyond_cuts
+from policrf.solvers.thermal.kept_costs import takes
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
-SHARE = 0.25  # of the time left: for the moves that converge, where they come second
-ENOUGH = 50  # random moves a clique, or for every 30 nodes, before those
 
-
-@declares(proves="sometimes a bound")
+@declares(proves="sometimes a bound", options=search_options, goes_on=True)
 def refine(
     run: Run, *, start: str = DEFAULT_START, pairs: bool = True, regions: bool = True,
     growth: bool = True, boxes: bool = True, cuts: bool = True, cliques: bool = True,
-    halfway: bool = True,
+    halfway: bool = True, **numbers: Any,
 ) -> None:  # fmt: skip
     """Run another solver, then improve its labeling by local search with eight kinds of moves.
 
     With `initial` labels the search starts from those, and no other solver runs. Six kinds of moves
     are made until none lowers the energy. With `seconds`, random moves (`cliques`, `halfway`) go on
-    from there until time is out or the labeling is proven optimal. Where there are custom cliques,
-    random moves come first too; without `seconds`, a fixed number of them.
+    from there until time is out or the labeling is proven optimal; where all terms are Potts edges
+    and finite tables, thermal cycles instead (`go_on`). Where there are custom cliques, random
+    moves come first too; without `seconds`, a fixed number of them.
 
     Parameters
     ----------
     start
         The solver to start with, as in `solve`: "alpha_expansion:hop2=lagrangian". Where the
-        default cannot take a potential, the better of icm and highest_confidence_first starts;
-        where cliques are custom, it takes the energy without them.
+        default cannot take a potential, the best of icm, highest_confidence_first and a share of
+        belief_propagation starts; where cliques are custom, it takes the energy without them.
     pairs
         Whether to relabel both ends of an edge at once.
     regions
@@ -53,21 +57,29 @@ def refine(
         Whether to replace, remove or grow a label within random cliques, a little uphill too.
     halfway
         Whether to unlabel random nodes of cliques and label them again, one after another.
+    numbers
+        Of the random moves (`solvers.numbers.Numbers`): move_temperature, halfway_share, …
     """
+    chosen = Numbers(**numbers)
     labels = run.start_labels()
     first = None if run.initial is not None or run.expired() else find_start(run, start)
     if first is not None:
         labels = first.labels.copy()
-        run.offer(labels)
-        run.bound(first.bound)
+        if first.found is None:
+            run.offer(labels)
+        else:
+            run.inherit(first.found)
         run.info |= {"start": first.solver, "start_energy": run.energy}
+    if not run.expired():
+        labels = allowed_start(run, labels)
+        run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
-    refine_on(run, labels, moves, cliques=cliques, halfway=halfway)
+    refine_on(run, labels, moves, cliques=cliques, halfway=halfway, numbers=chosen)
 
 
 def refine_on(
     run: Run, labels: IntArray, moves: Moves, *, cliques: bool = True, halfway: bool = True,
-    alive: BoolArray | None = None,
+    alive: BoolArray | None = None, numbers: Numbers = DEFAULT,
 ) -> None:  # fmt: skip
     """Improve `labels` in place by all moves while there is time, and offer what is found.
 
@@ -75,17 +87,20 @@ def refine_on(
     """
     random_moves, share = cliques or halfway, 1.0
     if random_moves and is_opaque(run.crf.arrays):
-        enough = ENOUGH * max(len(run.crf.arrays.clique_kind), len(labels) // 30, 10)
-        search_on(run, labels, cliques=cliques, halfway=halfway, last=enough)
-        run.offer(labels)
-        share = SHARE
+        units = max(len(run.crf.arrays.clique_kind), len(labels) // 30, 10)
+        if enough := numbers.random_first * units:
+            search_on(run, labels, cliques=cliques, halfway=halfway, last=enough, numbers=numbers)
+            run.offer(labels)
+        share = numbers.converging_share
     if run.expired() or run.proven():
         return
+    if beyond_cuts(run.crf):
+        share = numbers.converging_share  # cycles find more than these moves in the same time
     stop = run.elapsed() + share * run.remaining()
     run.info["moves"], run.info["converged"] = improve(
         run.crf, labels, moves, lambda: run.expired() or run.elapsed() >= stop, alive=alive
     )
     run.offer(labels)
-    if random_moves and run.remaining() < np.inf:
-        search_on(run, labels, cliques=cliques, halfway=halfway)
+    if random_moves and run.remaining() < np.inf and not takes(run.crf.arrays):
+        search_on(run, labels, cliques=cliques, halfway=halfway, numbers=numbers)
         run.offer(labels)

@@ -2,13 +2,13 @@
 
 A move is drawn, made, settled by single relabels of the nodes it is about, then kept or taken back:
 kept if the energy does not rise, and with probability exp(−change / T) if it does. T is a small
-part of the mean size of a random relabel's change. The best labeling is remembered. Clique moves
-(`refine_cliques`) and half-way moves (`refine_halfway`) get the same share of the work.
+part of the mean size of a random relabel's change, once all nodes are settled. The best labeling is
+remembered. Clique moves (`refine_cliques`) and half-way moves (`refine_halfway`) get the same share
+of the work.
 """
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +20,11 @@ from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.random_numbers import Generator, below, new_generator
 from policrf.solvers.moves.local_search import centred
-from policrf.solvers.pace import SLICE, Pace
+from policrf.solvers.moves.violations import least_violating
+from policrf.solvers.numbers import DEFAULT, Numbers
+from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_cliques import draw_clique_move, make_clique_move
+from policrf.solvers.refine.refine_cliques import Mix, draw_clique_move, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
     draw_halfway_move,
     draw_next_clique,
@@ -61,10 +63,8 @@ DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
 FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
 OFFER = 0.02  # seconds between two labelings that are offered
-TEMPERATURE = 0.06  # in units of the mean size of a random relabel's change
-SHARE = 0.5  # of the work: half-way moves
-GAIN = 0.3  # as in the untrained rule, in every other half-way move
 PROBES = 20  # random relabels that the mean is taken over
+FIRST = 8  # visits before the first look at the clock, unless their time is known
 
 
 class Kinds(NamedTuple):
@@ -73,13 +73,25 @@ class Kinds(NamedTuple):
     cliques: bool
     halfway: bool
     temperature: float
-    share: float = SHARE  # of the work that half-way moves get
-    gain: float = GAIN  # what a unit of a label's gain counts in a half-way move
+    sweep: bool = DEFAULT.sweep  # whether to begin with every clique once
+    share: float = DEFAULT.halfway_share  # of the work that half-way moves get
+    gain: float = DEFAULT.halfway_gain  # what a unit of a label's gain counts in a half-way move
+    mix: Mix = Mix(DEFAULT.replace_share, DEFAULT.remove_share)
+
+
+def kinds_of(numbers: Numbers, unit: float, *, cliques: bool, halfway: bool) -> Kinds:
+    """The moves that the numbers ask for; `unit` is the mean size of a random relabel's change."""
+    return Kinds(
+        cliques, halfway, numbers.move_temperature * unit, numbers.sweep,
+        float(numbers.halfway_share), float(numbers.halfway_gain),
+        Mix(float(numbers.replace_share), float(numbers.remove_share)),
+    )  # fmt: skip
 
 
 def search_on(
-    run: Run, labels: IntArray, *, cliques: bool, halfway: bool, last: int = FOREVER
-) -> None:
+    run: Run, labels: IntArray, *, cliques: bool, halfway: bool, last: int = FOREVER,
+    numbers: Numbers = DEFAULT,
+) -> None:  # fmt: skip
     """Improve `labels` in place until time is out, they are proven, or `last` moves are made."""
     arrays = centred(run.crf.arrays)
     if run.expired() or run.proven() or not (arrays.cardinalities > 1).any():
@@ -88,20 +100,24 @@ def search_on(
     load_labels(arrays, state, labels)
     made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
     generator = new_generator(run.seed + made["made"])
-    began = time.perf_counter()
-    unit = mean_change(arrays, state, generator, PROBES)
-    raise_if_failed()
-    visit = (time.perf_counter() - began) * arrays.unary.shape[1] / PROBES  # seconds, the most
-    kinds = Kinds(cliques, halfway, TEMPERATURE * unit)
     trial, work = new_trial(arrays, state), new_workspace(arrays)
     settle_all(work)
     offered, offered_at = 0.0, run.elapsed()
-    pace = Pace(run, int(0.5 * min(SLICE, run.remaining()) / visit))
+    pace = Pace(run, first_visits(run, FIRST))
+    kinds = kinds_of(numbers, 0.0, cliques=cliques, halfway=halfway)
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
-        advance(arrays, state, trial, work, generator, kinds, last, pace.begin())
+        settling = work.cursor[MADE] == 0
+        advance(arrays, state, trial, work, generator, kinds, 1 if settling else last, pace.begin())
         raise_if_failed()
-        pace.end()
+        if not (settling and work.cursor[MADE]):
+            pace.end()  # it was a whole slice
+        else:
+            if PROBES * (run.visit_seconds or 0.0) > run.remaining():
+                break  # a move takes longer than that too
+            unit = mean_change(arrays, state, generator, PROBES)
+            raise_if_failed()
+            kinds = kinds_of(numbers, unit, cliques=cliques, halfway=halfway)
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -213,7 +229,7 @@ def draw(a: Arrays, s: State, t: Trial, w: Workspace, generator: Generator, kind
 
     The first ones label all members of a clique again, clique after clique.
     """
-    if kinds.halfway and draw_next_clique(a, s, t, w):
+    if kinds.halfway and kinds.sweep and draw_next_clique(a, s, t, w):
         w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, 1
         begin(w, UNLABEL)
         return
@@ -221,7 +237,7 @@ def draw(a: Arrays, s: State, t: Trial, w: Workspace, generator: Generator, kind
     work = w.cursor[HALFWAY_WORK] + w.cursor[CLIQUE_WORK]
     if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < kinds.share * work):
         w.cursor[KIND] = CLIQUE_WORK
-        draw_clique_move(a, s, w, i, generator)
+        draw_clique_move(a, s, w, i, generator, kinds.mix)
         begin(w, MAKE)
     else:
         w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, below(generator, 2)
@@ -247,10 +263,13 @@ def settle(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) -> int:
         node_costs(a, s, t.answers, i, w.costs)
         own = s.labels[i]
         best, least = own, w.costs[own]
-        least = least - max(t.margin[0], 1e-14 * abs(least)) if least < np.inf else np.inf
-        for label in range(a.cardinalities[i]):
-            if w.costs[label] < least:
-                best, least = label, w.costs[label]
+        if least < np.inf:
+            least -= max(t.margin[0], 1e-14 * abs(least))
+            for label in range(a.cardinalities[i]):
+                if w.costs[label] < least:
+                    best, least = label, w.costs[label]
+        else:
+            best = least_violating(a, s, i, t.margin[0])
         if best != own:
             try_label(a, s, t, i, best)
             w.cursor[UNCHANGED] = 0

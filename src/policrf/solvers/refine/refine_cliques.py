@@ -8,6 +8,8 @@ The caller settles the members by single relabels before it judges the move.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
 from policrf.crf.state import State
@@ -29,13 +31,20 @@ from policrf.solvers.refine.refine_neighbourhoods import (
 )
 from policrf.solvers.refine.refine_trial import Trial, try_label
 
-REPLACE = 0.6  # share of the moves that replace a label
-PRESENT = 0.5  # share of those that replace it by a label that the clique has already
-REMOVE = 0.2  # share that remove a label; the others grow one
+PRESENT = 0.5  # share of those that replace a label: by one that the clique has already
+
+
+class Mix(NamedTuple):
+    """Shares of the moves that replace a label, and that remove one; the others grow one."""
+
+    replace: float
+    remove: float
 
 
 @inner
-def draw_clique_move(a: Arrays, s: State, w: Workspace, i: int, generator: Generator) -> None:
+def draw_clique_move(
+    a: Arrays, s: State, w: Workspace, i: int, generator: Generator, mix: Mix
+) -> None:
     """Draw a move of a clique of node i: into `nodes`, OLD and NEW; no label OLD: grow NEW.
 
     A growing label takes the cheapest members. How many is as the cheaper of two random members.
@@ -53,12 +62,12 @@ def draw_clique_move(a: Arrays, s: State, w: Workspace, i: int, generator: Gener
     w.cursor[SCOPE] = n
     kind, own = uniform(generator), s.labels[i]
     w.cursor[OLD], w.cursor[NEW] = own, -1
-    if kind < REPLACE:
+    if kind < mix.replace:
         label = s.labels[w.nodes[below(generator, n)]]
-        if label == own or kind >= REPLACE * PRESENT:
+        if label == own or kind >= mix.replace * PRESENT:
             label = (own + 1 + below(generator, a.cardinalities[i] - 1)) % a.cardinalities[i]
         w.cursor[NEW] = label
-    elif kind >= REPLACE + REMOVE:
+    elif kind >= mix.replace + mix.remove:
         w.cursor[OLD], w.cursor[NEW] = -1, below(generator, a.cardinalities[i])
         first = growth_cost(a, s, w.nodes[below(generator, n)], w.cursor[NEW])
         second = growth_cost(a, s, w.nodes[below(generator, n)], w.cursor[NEW])

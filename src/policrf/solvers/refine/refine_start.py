@@ -6,21 +6,23 @@ edges is closer to one that suits all than the unaries alone are, and costs no c
 
 from __future__ import annotations
 
-import math
+from contextlib import suppress
 from typing import NamedTuple
 
 from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.model import CRF
 from policrf.crf.potentials import COMPLETE, CUSTOM, CliquePotential, Potential
-from policrf.errors import UnsupportedPotential
+from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers.run import Run
-from policrf.types import IntArray
+from policrf.types import IntArray, Solution
 
 DEFAULT_START = "alpha_expansion"
 SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 # With fewer seconds left, in all or a node, the known part is not worth its time.
 LEAST_TIME, NODE_TIME = 0.003, 4e-6
 KNOWN_SHARE = 0.2  # of the time left, for the known part
+MESSAGE_SHARE = 0.25  # of the time left, for belief propagation where cuts do not apply
+MESSAGE_TIME = 0.02  # seconds: with less, laying out its graph is all that it gets to
 
 
 def is_opaque(a: Arrays) -> bool:
@@ -33,8 +35,8 @@ class Start(NamedTuple):
 
     labels: IntArray
     solver: str
-    bound: float = -math.inf
-    """A lower bound of the energy that came with them."""
+    found: Solution | None = None
+    """The run that they came from, on the same CRF, and what it claims."""
 
 
 def find_start(run: Run, start: str) -> Start | None:
@@ -47,23 +49,39 @@ def find_start(run: Run, start: str) -> Start | None:
             if not default:
                 raise
     if is_opaque(run.crf.arrays):
-        labels = known_part(run)
+        least = max(LEAST_TIME, NODE_TIME * run.crf.n_nodes)
+        labels = known_part(run) if run.remaining() >= least else None
         return None if labels is None else Start(labels, "known part")
+    return _best_of_three(run)
+
+
+def _best_of_three(run: Run) -> Start:
+    """icm, then as far as there is time for them highest confidence first and some messages.
+
+    Messages see further than single relabels, but loops may mislead them: the lowest energy wins.
+    """
     begun = run.elapsed()
-    first = _solved(run, "icm")
-    if run.remaining() < SLOWER * (run.elapsed() - begun):
-        return first
-    second = _solved(run, "highest_confidence_first")
-    return min(first, second, key=lambda found: run.crf.energy(found.labels))
+    found = [_solved(run, "icm")]
+    spent = run.elapsed() - begun
+    if run.remaining() > SLOWER * spent:
+        found.append(_solved(run, "highest_confidence_first"))
+    if MESSAGE_SHARE * run.remaining() > max(MESSAGE_TIME, 2 * spent):
+        # Not where a clique without a closed form is too large for a table.
+        with suppress(UnsupportedPotential, TooLarge):
+            found.append(_solved(run, "belief_propagation", MESSAGE_SHARE))
+    for start in found:
+        if start.found is not None:
+            run.inherit(start.found)
+    return min(found, key=lambda start: run.crf.energy(start.labels))
 
 
-def _solved(run: Run, solver: str) -> Start:
+def _solved(run: Run, solver: str, share: float = 1.0) -> Start:
     from policrf.solvers import solve
 
     problem = run.instance if run.instance is not None else run.crf
-    seconds = None if run.seconds is None else run.remaining()
-    found = solve(problem, solver, seconds=seconds, seed=run.seed)
-    return Start(found.labels, found.solver, found.lower_bound)
+    seconds = None if run.seconds is None else share * run.remaining()
+    found = solve(problem, solver, seconds=seconds, seed=run.seed, go_on=False)
+    return Start(found.labels, found.solver, found)
 
 
 def known_groups(crf: CRF) -> list[Potential]:
@@ -75,15 +93,19 @@ def known_groups(crf: CRF) -> list[Potential]:
     ]
 
 
-def known_part(run: Run) -> IntArray | None:
-    """Labels `[N]` of alpha-expansion without opaque groups; None without time or other groups."""
+def known_part(run: Run, share: float = KNOWN_SHARE) -> IntArray | None:
+    """Labels `[N]` of alpha-expansion without opaque groups; None where no cut takes what is left.
+
+    It gets this share of the time left.
+    """
     from policrf.solvers import solve
 
     known = known_groups(run.crf)
-    if not known or run.remaining() < max(LEAST_TIME, NODE_TIME * run.crf.n_nodes):
+    if not known:
         return None
-    seconds = None if run.seconds is None else KNOWN_SHARE * run.remaining()
+    seconds = None if run.seconds is None else share * run.remaining()
     try:
-        return solve(run.crf.with_potentials(*known), DEFAULT_START, seconds=seconds).labels
+        crf = run.crf.with_potentials(*known)
+        return solve(crf, DEFAULT_START, seconds=seconds, go_on=False).labels
     except UnsupportedPotential:
         return None

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.crf.changes import load_labels
-from policrf.crf.potentials import SUPPORT
-from policrf.crf.state import new_state
+from policrf.crf.potentials import SUPPORT, TABLE
+from policrf.solvers.claims import ROUGH, UNIT
+from policrf.solvers.messages.certified_bound import forbids_labels
 from policrf.solvers.messages.graph.explicit_tables import AS_TABLES, TABLE_LIMIT, explicit_tables
 from policrf.solvers.messages.graph.factor_graph import FactorGraph, build_factor_graph
 from policrf.solvers.messages.message_state import (
-    bound_meets_energy,
     clique_work,
     node_work,
     real_labels,
     slices,
 )
-from policrf.solvers.moves.icm import relabel_single_nodes
+from policrf.solvers.moves.icm import local_minimum
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.relaxations.subgradient import count_votes, solve_cliques, step
 from policrf.solvers.relaxations.tree_slaves import cover_by_forests, gather, scatter
@@ -36,12 +35,14 @@ SHORTEST = 1e-3  # of Polyak's step: where the search gives up
 MEMORY = 0.9  # of the running mean of votes that labels are rounded from
 
 
-@declares(tables=AS_TABLES, proves="a bound")
+@declares(tables=AS_TABLES, proves="a bound", goes_on=True)
 def dual_decomposition(
     run: Run, *, iterations: int = 300, round_every: int = 5, polish: bool = True,
     table_limit: int = TABLE_LIMIT,
 ) -> None:  # fmt: skip
     """Raise a lower bound by subgradient steps over trees and cliques until their copies agree.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Parameters
     ----------
@@ -67,12 +68,13 @@ def dual_decomposition(
         if value is None:
             break
         iteration += 1
-        run.bound(value)
+        if value > best:
+            run.bound(*parts.claim(value), ROUGH)
         squared = parts.vote()
         agreed = squared == 0
         if agreed or iteration % round_every == 1 % round_every:
             parts.offer_rounded(polish)
-        agreed = agreed or bound_meets_energy(run, parts.graph.scale)
+        agreed = agreed or run.proven()
         stale = 0 if value > best else stale + 1
         best = max(best, value)
         if stale >= PATIENCE:
@@ -123,6 +125,24 @@ class Parts:
             total += solve_cliques(self.graph, self.clique_dual, self.clique_labels, first, stop)
         return total
 
+    def claim(self, value: float) -> tuple[float, float]:
+        """The bound that follows from the parts' minima, and its margin.
+
+        Steps are rounded, so that the copies' unaries no longer add up to the node's: what is
+        missing is a part too.
+        """
+        g, real = self.graph, np.arange(self.graph.unary.shape[1]) < self.graph.sizes[:, None]
+        copies = self.tree_dual.sum(axis=0)
+        size = np.abs(self.tree_dual).sum(axis=0)
+        np.add.at(copies, g.clique_nodes, self.clique_dual)
+        np.add.at(size, g.clique_nodes, np.abs(self.clique_dual))
+        missing = np.where(g.allowed & real, g.unary - copies, np.inf).min(axis=1).sum()
+        moved = float(np.where(g.allowed & real, size, 0.0).max(axis=1).sum())
+        # A minimiser of a part pays nothing forbidden, but the sums of cliques that count do.
+        counts = (g.clique_kind != TABLE).any() and forbids_labels(g)
+        total = moved + (1.0 if counts else 0.001) * g.forbidden + self.run.terms.absolute
+        return value + float(missing), 16 * (self.run.terms.number + 64) * UNIT * total
+
     def vote(self) -> float:
         """Count the copies' labels; the squared length of the subgradient, 0 if all agree."""
         squared = count_votes(
@@ -162,11 +182,3 @@ class Parts:
             self.run.offer(labels)
             if polish:
                 self.run.offer(local_minimum(self.run, labels))
-
-
-def local_minimum(run: Run, labels: IntArray) -> IntArray:
-    """ICM from `labels`, as far as the time allows."""
-    state = new_state(run.crf.arrays)
-    load_labels(run.crf.arrays, state, labels)
-    relabel_single_nodes(run, state, np.arange(len(labels)))
-    return state.labels

@@ -33,12 +33,14 @@ HOT = 4.0  # the first temperature, in units of the median margin between a node
 COLD = 1e-12  # the lowest temperature, in units of the largest single term
 
 
-@declares(tables=(RobustPotts, *AS_TABLES))
+@declares(tables=(RobustPotts, *AS_TABLES), goes_on=True)
 def mean_field(
     run: Run, *, iterations: int = 100, damping: float = 0.0, temperature: float | None = None,
     cooling: float = 0.93, tolerance: float = 1e-4, table_limit: int = TABLE_LIMIT,
 ) -> None:  # fmt: skip
     """Update the nodes' label probabilities while the temperature falls, until none changes.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Parameters
     ----------

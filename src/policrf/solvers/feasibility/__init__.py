@@ -1,0 +1,1 @@
+"""Allowed labelings of models that forbid: propagation, guided search, weighted repair."""

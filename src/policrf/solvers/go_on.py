@@ -1,0 +1,30 @@
+"""What is done with time that a solver leaves: search goes on from its best labels.
+
+`seconds` mean "the best you can do in this time". A solver that has ended by itself and has proven
+nothing is followed by thermal cycles where all terms are Potts edges and finite tables
+(`solvers/thermal`), and by the moves of `refine` elsewhere, until the time is over. Both only keep
+what lowers the energy.
+"""
+
+from __future__ import annotations
+
+from policrf.solvers.refine.refine import refine_on
+from policrf.solvers.refine.refine_rounds import Moves
+from policrf.solvers.run import Run
+from policrf.solvers.thermal.cycles import cycle_on
+from policrf.solvers.thermal.kept_costs import takes
+
+
+def go_on(run: Run) -> None:
+    """Use the rest of the time of a run whose solver has ended; without a limit do nothing."""
+    if run.seconds is None or run.expired() or run.proven():
+        return
+    if not (run.crf.cardinalities > 1).any():
+        return
+    ended = run.elapsed()
+    labels = run.start_labels() if run.best is None else run.best.copy()
+    if takes(run.crf.arrays):
+        cycle_on(run, labels)
+    else:
+        refine_on(run, labels, Moves())
+    run.info["went_on"] = run.elapsed() - ended

@@ -1,0 +1,87 @@
+"""What questions to cliques cost, measured: what fits into the time that is left.
+
+A custom function may take nanoseconds or milliseconds, and nothing tells but a call. A few visits
+of a descent are timed; they are not lost, since the labels they leave are no worse. What a whole
+descent or the half-way rule takes is then a number of visits, counted from the sizes of the CRF.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
+from policrf.crf.changes import load_labels
+from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State, new_state
+from policrf.crf.valued.custom_call import raise_if_failed
+from policrf.solvers.moves.icm import descend
+from policrf.solvers.run import Run
+
+SLICES = (1, 3, 3)  # visits that are timed at a time, if the first does not take too long
+PROBES = sum(SLICES)
+CALL = 5e-6  # seconds of a compiled call that visits nothing, about
+DEAR, NOISE = 0.01, 1e-5  # of the time left, and seconds: a longer visit is measured well enough
+LEAST = 1e-7  # seconds of a visit, at least
+VISITS = 3.0  # visits of a node until no relabel lowers the energy, about
+# Of the untrained policy, about: seconds to begin, visits a node, visits for every two members of a
+# clique whose answers differ from member to member.
+BEGIN, STEPS, PAIRS = 1e-4, 2.0, 1.25
+
+
+class QuestionCost(NamedTuple):
+    """Seconds that ways to a labeling take, as a few visits predict them."""
+
+    visit: float
+    """To price all labels of one node, where all others are labeled."""
+    descent: float
+    """From the unaries until no single relabel lowers the energy (ICM)."""
+    policy: float
+    """The untrained policy, from nothing to the last label."""
+
+
+def question_cost(run: Run) -> QuestionCost:
+    """What questions cost on this CRF; measured once in a run."""
+    if run.visit_seconds is None:
+        measure_visits(run, new_state(run.crf.arrays))
+    visit, arrays = run.visit_seconds or LEAST, run.crf.arrays
+    descent = VISITS * run.crf.n_nodes * visit
+    return QuestionCost(visit, descent, BEGIN + policy_visits(arrays) * visit)
+
+
+def measure_visits(run: Run, state: State) -> None:
+    """Time some visits of nodes; `state` gets the start's labels, or slightly better ones.
+
+    One visit comes first: where it takes a good part of the time left, it is the only one. Of the
+    two slices after it the faster counts, since other processes slow down one or the other.
+    """
+    arrays = run.crf.arrays
+    n_nodes = run.crf.n_nodes
+    load_labels(arrays, state, run.start_labels())
+    raise_if_failed()
+    queue = np.zeros(n_nodes, np.int64)
+    nodes = np.arange(min(PROBES, n_nodes)) * max(1, n_nodes // PROBES)
+    queue[: len(nodes)] = nodes
+    queued = np.ones(n_nodes, np.bool_)  # so that none is added
+    cursor = np.array([0, len(nodes)], np.int64)
+    visit = np.inf
+    for number, count in enumerate(SLICES):
+        begun = run.elapsed()
+        descend(arrays, state, queue, queued, cursor, count)
+        raise_if_failed()
+        spent = max((run.elapsed() - begun - CALL) / count, LEAST)
+        visit = spent if number < 2 else min(visit, spent)
+        if visit > max(NOISE, DEAR * run.remaining()):
+            break
+    run.visit_seconds = float(visit)
+
+
+def policy_visits(arrays: Arrays) -> float:
+    """Visits of nodes that take as long as the untrained policy, about."""
+    asked = (arrays.custom[:, PARTIAL] != COMPLETE) & (arrays.custom[:, COUNTS] < 0)
+    visits = STEPS * len(arrays.unary)
+    if asked.any():
+        sizes = np.diff(arrays.clique_ptr)[asked].astype(np.float64)
+        visits += PAIRS * float(sizes @ sizes) / 2
+    return visits

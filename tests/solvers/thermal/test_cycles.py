@@ -1,0 +1,98 @@
+"""Thermal cycles: crossing takes the best of every region; longer is never higher; threads."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.errors import InvalidOption
+from policrf.scenes import make_frustrated
+from policrf.solvers.thermal.crossing import cross
+from policrf.solvers.thermal.kept_costs import new_kept
+from policrf.solvers.thermal.replica import luby
+from policrf.testing.reference import reference_minimum
+
+
+def crossed(crf: pc.CRF, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float]:
+    kept, before = new_kept(crf.arrays, second), first.copy()
+    gained = cross(
+        crf.arrays, kept, before, np.empty(crf.n_nodes, np.int64), np.empty(crf.n_nodes, bool)
+    )
+    assert before.tolist() == kept.labels.tolist()
+    return kept.labels, gained
+
+
+def test_crossing_finds_the_best_mixture_of_regions():
+    rng = np.random.default_rng(1)
+    chain = np.stack([np.arange(8), np.arange(1, 9)], axis=1)
+    crf = pc.CRF(rng.uniform(-1, 1, (9, 3)), pc.Tables(chain, rng.uniform(-1, 1, (8, 3, 3))))
+    first, second = np.zeros(9, np.int64), np.array([1, 0, 2, 1, 0, 1, 1, 0, 2])
+    regions = [[0], [2, 3], [5, 6], [8]]
+    energies = []
+    for chosen in itertools.product([False, True], repeat=4):
+        mixture = first.copy()
+        for region, taken in zip(regions, chosen, strict=True):
+            if taken:
+                mixture[region] = second[region]
+        energies.append(crf.energy(mixture))
+    labels, gained = crossed(crf, first, second)
+    assert crf.energy(labels) == pytest.approx(min(energies))
+    assert gained == pytest.approx(crf.energy(first) - min(energies))
+
+
+@pytest.mark.parametrize("family", ["glass", "third_order"])
+def test_crossing_is_not_above_either(family):
+    crf = make_frustrated(family, 200, degree=3, seed=2)
+    rng = np.random.default_rng(0)
+    first = rng.integers(4, size=200)
+    second = np.where(rng.random(200) < 0.2, rng.integers(4, size=200), first)
+    labels, _ = crossed(crf, first, second)
+    assert crf.energy(labels) < min(crf.energy(first), crf.energy(second))
+
+
+@pytest.mark.parametrize("family", ["random", "glass", "third_order", "ising", "grid"])
+def test_small_minima_are_found(family):
+    crf = make_frustrated(family, 9, 2, degree=3, seed=4)
+    assert pc.solve(crf, "annealing").energy == pytest.approx(reference_minimum(crf))
+
+
+def test_more_sweeps_go_on_where_fewer_end():
+    crf = make_frustrated("random", 300, seed=5)
+    runs = [pc.solve(crf, "annealing", sweeps=sweeps, seed=2) for sweeps in (10, 40, 160, 640)]
+    energies = [run.energy for run in runs]
+    assert energies == sorted(energies, reverse=True)
+    assert energies[-1] < energies[0]
+    again = pc.solve(crf, "annealing", sweeps=40, seed=2)
+    assert again.labels.tolist() == runs[1].labels.tolist()
+    assert again.labels.tolist() != pc.solve(crf, "annealing", sweeps=40, seed=3).labels.tolist()
+
+
+def test_the_number_of_threads_changes_nothing():
+    crf = make_frustrated("glass", 400, seed=6)
+    alone, shared = (
+        pc.solve(crf, "annealing", replicas=3, threads=threads, sweeps=60) for threads in (1, 3)
+    )
+    assert alone.labels.tolist() == shared.labels.tolist()
+    assert alone.info["sweeps"] == shared.info["sweeps"]
+    with pytest.raises(InvalidOption):
+        pc.solve(crf, "annealing", threads=0)
+
+
+def test_time_is_used_and_kept():
+    crf = make_frustrated("random", 2000, seed=7)
+    pc.solve(crf, "annealing", seconds=0.05)
+    began = time.perf_counter()
+    solution = pc.solve(crf, "annealing", seconds=0.5)
+    assert 0.5 <= solution.seconds < 1.5
+    assert time.perf_counter() - began < 2
+    assert len(solution.trace) > 3
+    energies = [step.energy for step in solution.trace]
+    assert energies == sorted(energies, reverse=True)
+
+
+def test_luby_numbers():
+    assert [luby(n) for n in (1, 2, 3, 7, 15, 8, 30)] == [0, 0, 1, 2, 3, 0, 3]

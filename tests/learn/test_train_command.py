@@ -1,12 +1,16 @@
 """`policrf train METHOD`: every method runs, goes on to the bit, and says what is wrong."""
 
 import json
+import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import policrf as pc
 from policrf.cli import main
+from policrf.errors import InvalidOption
+from policrf.learn.signals import patient_signals
 from policrf.learn.train import train
 
 QUICK = ["--count", "8", "--rounds", "2", "--validate-rounds", "2"]
@@ -21,6 +25,7 @@ METHODS = {
         "--pairs", "2", "--trials", "4", "--lower", "greedy", "--sigma", "0.5",
         "--tensors", "head_out",
     ],
+    "imitate": [*SMALL, "--truth", "0.5"],
     "supervised": SMALL,
 }  # fmt: skip
 
@@ -117,7 +122,7 @@ def test_a_run_of_an_older_version_is_refused_by_name(tmp_path, capsys, method, 
 
 
 def test_a_mistake_leaves_an_earlier_run_alone(tmp_path, capsys):
-    asked = ["dqn", "--out", tmp_path, *QUICK, *METHODS["dqn"], "--data"]
+    asked = ["dqn", "--out", tmp_path, *QUICK, *METHODS["dqn"], "--overwrite", "--data"]
     assert run(*asked, "synthetic:A:20") == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert "log.jsonl" in before
@@ -146,3 +151,72 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
     ):
         assert run(*arguments) == 2
         assert message in capsys.readouterr().err
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_run_is_erased_only_if_asked(tmp_path, capsys):
+    asked = ["dqn", "--data", "synthetic:A:20", "--out", tmp_path, *QUICK, *METHODS["dqn"]]
+    assert run(*asked) == 0
+    before = files_of(tmp_path)
+    assert run(*asked, "--seed", "1") == 2
+    error = capsys.readouterr().err
+    assert "holds a run already" in error
+    assert "--resume" in error
+    assert "--overwrite" in error
+    scenes = [pc.make_scene(20, "A", seed=seed) for seed in range(4)]
+    with pytest.raises(InvalidOption, match="holds a run already"):
+        train(scenes, rounds=1, out=tmp_path)
+    assert run("dqn", "--out", tmp_path, "--resume", "--overwrite") == 2
+    assert files_of(tmp_path) == before
+    assert run(*asked, "--seed", "1", "--overwrite") == 0
+    assert json.loads((tmp_path / "config.json").read_text())["seed"] == 1
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_run_without_a_checkpoint_goes_on_from_its_beginning(tmp_path):
+    asked = ["dqn", "--data", "synthetic:A:20", *QUICK, *METHODS["dqn"], "--out"]
+    for name in ("whole", "parts"):
+        assert run(*asked, tmp_path / name) == 0
+    (tmp_path / "parts" / "checkpoint.safetensors").unlink()
+    assert run("dqn", "--out", tmp_path / "parts", "--resume", "--rounds", "2") == 0
+    same(*(pc.load_policy(tmp_path / name / "best.safetensors") for name in ("whole", "parts")))
+
+
+def test_the_best_value_belongs_to_the_best_file(tmp_path):
+    """A checkpoint that is older than the best policy: going on does not replace it by a worse."""
+    asked = ["dqn", "--data", "synthetic:A:20", *METHODS["dqn"], "--validate-rounds", "1"]
+    begin = [*asked, "--count", "8", "--out", tmp_path]
+    assert run(*begin, "--rounds", "1") == 0
+    older = (tmp_path / "checkpoint.safetensors").read_bytes()
+    best = pc.load_policy(tmp_path / "best.safetensors")
+    reached = {**best.training["reached"], "energy": -1e6}
+    replace(best, training={**best.training, "reached": reached}).save(
+        tmp_path / "best.safetensors"
+    )
+    kept = (tmp_path / "best.safetensors").read_bytes()
+    assert run("dqn", "--out", tmp_path, "--resume", "--rounds", "3") == 0
+    (tmp_path / "checkpoint.safetensors").write_bytes(older)
+    assert run("dqn", "--out", tmp_path, "--resume", "--rounds", "3") == 0
+    assert (tmp_path / "best.safetensors").read_bytes() == kept
+    rounds = [json.loads(line)["round"] for line in (tmp_path / "log.jsonl").open()]
+    assert rounds == sorted(set(rounds)) == [0, 1, 2, 3]
+
+
+def test_signals_wait_for_the_round_and_are_passed_on():
+    passed = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: passed.append(number))
+    try:
+        with patient_signals(terminating=True) as heard:
+            signal.raise_signal(signal.SIGTERM)
+            assert (heard, passed) == ([signal.SIGTERM], [])
+            signal.raise_signal(signal.SIGTERM)
+            assert passed == [signal.SIGTERM]
+        assert passed == [signal.SIGTERM] * 2
+        with patient_signals(terminating=False) as heard:
+            signal.raise_signal(signal.SIGINT)
+        assert heard == [signal.SIGINT]  # Ctrl-C in Python: the policy so far is the answer
+    finally:
+        signal.signal(signal.SIGTERM, before)

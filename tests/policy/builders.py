@@ -17,6 +17,9 @@ KINDS = [
     ("residual", "completed"),
     ("residual", "relaxed"),
     ("residual", "expected"),
+    ("shared", "partial"),
+    ("shared", "completed"),
+    ("shared", "expected"),
 ]
 
 

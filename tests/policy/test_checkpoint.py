@@ -59,12 +59,24 @@ def damage(path: Path, change: str) -> None:
     if change == "text":
         path.write_bytes(b"hello")
         return
+    del header["__metadata__"]["sha256"]  # what is behind the checksum is checked too
     if change == "newer":
         header["__metadata__"]["schema"] = "99"
     elif change == "other":
         header["__metadata__"]["format"] = "weights of a cat detector"
     elif change == "tensor":
         del header["theta4"]
+    elif change == "name":
+        header["theta9"] = header.pop("theta4")
+    elif change == "overlap":
+        header["theta1"]["data_offsets"] = [s + 4 for s in header["theta1"]["data_offsets"]]
+    elif change == "shape":
+        header["theta1"]["shape"] = [10**9]
+    elif change == "foresight":
+        spec = json.loads(header["__metadata__"]["spec"]) | {"foresight": 10**15}
+        header["__metadata__"]["spec"] = json.dumps(spec)
+    elif change == "deep":
+        header["__metadata__"]["energy"] = "[" * 100_000
     elif change == "dtype":
         header["theta1"]["dtype"] = "F16"
     elif change == "spec":
@@ -80,7 +92,12 @@ def damage(path: Path, change: str) -> None:
         ("text", "not a safetensors file"),
         ("newer", "newer policrf"),
         ("other", "not of a policy"),
-        ("tensor", "theta4"),
+        ("tensor", "leaves a gap"),
+        ("name", r"missing \['theta4'\]"),
+        ("overlap", "overlaps"),
+        ("shape", "bytes for a shape"),
+        ("foresight", "foresight is 1000000000000000"),
+        ("deep", "nested too deeply"),
         ("dtype", "F16"),
         ("spec", "deep"),
     ],
@@ -170,3 +187,13 @@ def test_weights_of_the_wrong_shape_or_not_finite_are_refused() -> None:
     ):
         with pytest.raises(InvalidOption, match=message):
             pc.Policy(policy.spec, policy.weights | {name: array})
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "p.safetensors"
+    pc.Policy.untrained(n_labels=3, n_features=4).save(path)
+    whole = path.read_bytes()
+    for at in np.linspace(0, len(whole) - 1, 60).astype(int):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        with pytest.raises(InvalidFile):
+            pc.load_policy(path)

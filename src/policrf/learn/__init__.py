@@ -1,1 +1,1 @@
-"""Training policies: actors, replay memory, learners, one loop. The one folder that needs torch."""
+"""Training policies, by a goal or by a method: learners, one loop. Methods need torch."""

@@ -1,7 +1,7 @@
 """The loop that every learner shares: rounds, validation, log, checkpoints, resume.
 
 A run's folder holds config.json (what was asked for), log.jsonl (a line a validation),
-checkpoint.safetensors (everything to go on from, a minute old or less, with a checksum),
+checkpoint.safetensors (everything to go on from, 20 seconds old or less, with a checksum),
 best.safetensors (lowest validation energy, on a part of the training data that is not trained on),
 last.safetensors, and the same curves for TensorBoard. Without a folder nothing is written and the
 best policy is returned.
@@ -10,12 +10,12 @@ best policy is returned.
 from __future__ import annotations
 
 import json
-import signal
-import threading
+import math
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,19 +23,20 @@ from typing import Any
 import torch
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import make_folder
-from policrf.errors import InvalidFile
+from policrf.crf.io.files import atomic_write
+from policrf.crf.io.outputs import claimed
+from policrf.errors import InvalidFile, InvalidOption
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
 from policrf.learn.learners.learner import Learner
 from policrf.learn.options import Method
 from policrf.learn.run_checkpoint import load_state, save_state
+from policrf.learn.signals import patient_signals
 from policrf.learn.validate import Figures, validate
 from policrf.policy.policy import Policy
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
-LAST, LOG = "last.safetensors", "log.jsonl"
-CHECKPOINT_SECONDS = 60.0
+LAST, LOG, CURVES = "last.safetensors", "log.jsonl", "tensorboard"
 Report = Callable[[dict[str, Any]], None]
 Driven = Learner | Pooled  # what the loop drives
 
@@ -77,47 +78,75 @@ class Clock:
             self._start += time.perf_counter() - began
 
 
-def run_loop(learner: Driven, plan: Plan, *, resume: bool = False) -> Policy:
-    """Learn until the plan ends or Ctrl-C; returns the best policy.
+def run_loop(
+    learner: Driven, plan: Plan, *, resume: bool = False, overwrite: bool = False
+) -> Policy:
+    """Learn until the plan ends or a signal comes; returns the best policy.
 
-    With `resume`, go on from the checkpoint in the run's folder.
+    Parameters
+    ----------
+    learner
+        What learns.
+    plan
+        What it learns from, and for how long.
+    resume
+        Go on from the checkpoint in the run's folder.
+    overwrite
+        Erase a run that the folder holds; without it, and without `resume`, that is an error.
     """
     torch.set_num_threads(1)  # a gradient step is too small for more
-    run = _Run(learner, plan)
-    with ThreadPoolExecutor(plan.options.threads) as pool, _patient_interrupt() as interrupted:
+    with nullcontext() if plan.out is None else claimed(plan.out):
+        if plan.out is not None and not resume:
+            erase_run(plan.out) if overwrite else refuse_run(plan.out)
+        run = _Run(learner, plan)
+        try:
+            return _run(run, learner, resume)
+        finally:
+            run.close()
+
+
+def _run(run: _Run, learner: Driven, resume: bool) -> Policy:
+    # Nothing is torn out of a thread pool, a file or a queue: signals wait from the beginning on.
+    with (
+        patient_signals(terminating=run.out is not None) as heard,
+        ThreadPoolExecutor(run.plan.options.threads) as pool,
+    ):
         if resume:
             run.resume()
         else:
             with run.clock.paused():
                 learner.begin(pool)
             run.validate()
-        while not run.finished() and not interrupted:
+            run.save()
+        while not run.finished() and not heard:
             learner.round(pool)
             run.after_round()
-        run.validate()
+        # A run that goes on validates when it is due: it ends as if it had not been stopped.
+        if not (heard and run.out is not None):
+            run.validate()
         run.save()
-    run.close()
     return run.best_policy
 
 
-@contextmanager
-def _patient_interrupt() -> Iterator[list[int]]:
-    """Ctrl-C ends the loop after the round (a second or two); a second one ends it at once."""
-    heard: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield heard
-        return
+def holds_run(folder: Path) -> bool:
+    """Whether there is something in the folder that a new run would erase."""
+    return any((folder / name).exists() for name in (CHECKPOINT, BEST, LAST))
 
-    def hear(number: int, frame: Any) -> None:
-        if heard:
-            raise KeyboardInterrupt
-        heard.append(number)
 
-    before = signal.signal(signal.SIGINT, hear)
-    try:
-        yield heard
-    finally:
-        signal.signal(signal.SIGINT, before)
+def refuse_run(folder: Path) -> None:
+    """Refuse a folder that holds a run."""
+    if holds_run(folder):
+        raise InvalidOption(
+            f"{folder} holds a run already; go on with it (--resume, resume=True), choose another "
+            "--out, or erase it (--overwrite, overwrite=True)"
+        )
+
+
+def erase_run(folder: Path) -> None:
+    """Remove what an earlier run left; the checkpoint first, so that nobody resumes a part."""
+    for name in (CHECKPOINT, BEST, LAST, LOG):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / CURVES, ignore_errors=True)
 
 
 class _Run:
@@ -133,7 +162,7 @@ class _Run:
         self.best_policy = plan.finish(learner.policy())
         self.board: Any = None
         if self.out is not None:
-            self.board = _tensorboard(make_folder(self.out))
+            self.board = _tensorboard(self.out)
 
     def _data(self) -> dict[str, Sequence[Instance]]:
         """What is validated on, by the prefix of its figures in the log."""
@@ -153,8 +182,11 @@ class _Run:
             self.validate()
         elif self.plan.report is not None:
             self.plan.report(self._counters())
-        if self.out is not None and self.clock() - self.saved >= CHECKPOINT_SECONDS:
+        if self.out is not None and self._save_is_due():
             self.save()
+
+    def _save_is_due(self) -> bool:
+        return self.clock() - self.saved >= self.schedule.checkpoint_seconds
 
     def _counters(self) -> dict[str, Any]:
         learner, now = self.learner, self.clock()
@@ -180,7 +212,7 @@ class _Run:
             figures = {name: self._figures(policy, name) for name in self._data()}
             for prefix, found in figures.items():
                 line |= {f"{prefix}{name}": value for name, value in found.as_dict().items()}
-            value = _value(figures[""], self.schedule.select)
+            value = _value(line, self.schedule.select)
             if value < self.best_value:
                 self.best_value = value
                 self._keep_best(policy, line)
@@ -200,11 +232,11 @@ class _Run:
 
     def _log(self, line: dict[str, Any]) -> None:
         if self.out is not None:
-            with (self.out / LOG).open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            _append(self.out / LOG, json.dumps(line))
         for name, number in line.items():
             if self.board is not None and isinstance(number, int | float):
-                self.board.add_scalar(name, number, self.learner.rounds)
+                with suppress(OSError):  # the same is in the log, and it is that which matters
+                    self.board.add_scalar(name, number, self.learner.rounds)
         if self.plan.report is not None:
             self.plan.report(line)
 
@@ -215,7 +247,6 @@ class _Run:
             state = {
                 "learner": self.learner.state(),
                 "seconds": self.clock(),
-                "best_value": self.best_value,
                 "validated_round": self.validated_round,
             }
             save_state(self.out / CHECKPOINT, state)
@@ -229,27 +260,63 @@ class _Run:
         path = self.out / CHECKPOINT
         if not path.is_file():
             raise InvalidFile(
-                f"{path}: there is no checkpoint to go on from (the first is written after a "
-                "minute, or when the run ends); train again without resume"
+                f"{path}: there is no checkpoint to go on from (the first is written as soon as "
+                "the data is read); train again without resume"
             )
         state = load_state(path)
         self.learner.restore(state["learner"])
         self.clock = Clock(state["seconds"])
-        self.best_value = state["best_value"]
         self.validated_round = state["validated_round"]
         self.saved = self.validated = self.clock()
         learner = self.learner
         self.since = (self.clock(), learner.episodes, learner.transitions, learner.updates)
+        _forget_after(self.out / LOG, learner.rounds)
         if (self.out / BEST).is_file():
+            # It may be younger than the checkpoint: its value is the one that it tells itself.
             self.best_policy = load_policy(self.out / BEST)
+            reached = self.best_policy.training.get("reached", {})
+            self.best_value = _value(reached, self.schedule.select)
 
     def close(self) -> None:
         if self.board is not None:
-            self.board.close()
+            with suppress(OSError):
+                self.board.close()
 
 
-def _value(figures: Figures, select: str) -> float:
-    return -figures.iou if select == "iou" else float(getattr(figures, select))
+def _value(line: dict[str, Any], select: str) -> float:
+    """What a line of the log says of a policy, the less the better; inf where it says nothing."""
+    value = line.get(select)
+    if select == "iou" and value is not None and not math.isnan(value):
+        return -float(value)
+    if select == "iou":  # without truth there is none
+        value = line.get("energy")
+    return math.inf if value is None else float(value)
+
+
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise InvalidFile(
+            f"{path}: cannot be written ({error.strerror or error}); the checkpoint is kept, and "
+            "--resume goes on from there"
+        ) from None
+
+
+def _forget_after(path: Path, round: int) -> None:
+    """Drop what a log says of rounds that are played again, and a line that was cut short."""
+    if not path.is_file():
+        return
+    kept = []
+    for line in path.read_text(errors="replace").splitlines():
+        try:
+            if json.loads(line)["round"] <= round:
+                kept.append(line + "\n")
+        except (ValueError, KeyError, TypeError):
+            continue
+    with atomic_write(path) as file:
+        file.write("".join(kept).encode())
 
 
 def _tensorboard(out: Path) -> Any:
@@ -257,4 +324,6 @@ def _tensorboard(out: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(out / "tensorboard"))
+    with suppress(OSError):
+        return SummaryWriter(str(out / CURVES))
+    return None

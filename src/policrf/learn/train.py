@@ -1,152 +1,137 @@
-"""Train a policy from Python; `policrf train` does the same from the command line."""
+"""Train from Python: by a goal, judged against the untrained rule, or by a method of learning.
+
+`policrf train` does the same from the command line. torch is needed by methods of learning only:
+tuned numbers are found without.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from policrf.argument_types import typed
 from policrf.crf.instance import Instance
-from policrf.datasets.sources import split
-from policrf.errors import InvalidInstance, InvalidOption
-from policrf.learn.experience.corpus import Corpus
-from policrf.learn.experience.pools import Pooled
-from policrf.learn.learners.dqn import DQNLearner
-from policrf.learn.learners.evolve import EvolveLearner
-from policrf.learn.learners.learner import Learner
-from policrf.learn.learners.mcts import MCTSLearner
-from policrf.learn.learners.supervised import SupervisedLearner
-from policrf.learn.loop import Plan, Report, run_loop
-from policrf.learn.options import METHODS, Method
-from policrf.learn.options.flat_fields import flat, with_fields
-from policrf.policy.checkpoint import load_policy
-from policrf.policy.network import Spec
+from policrf.crf.model import CRF
+from policrf.errors import InvalidOption, MissingDependency
+from policrf.learn.tuning.race import Report
 from policrf.policy.policy import Policy
+from policrf.random_numbers import checked_seed
 
-HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 40
-LEARNERS: dict[str, Callable[..., Learner]] = {
-    "dqn": DQNLearner, "evolve": EvolveLearner, "mcts": MCTSLearner,
-    "supervised": SupervisedLearner,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from policrf.learn.options import Method
+
+GOALS = ("energy", "labels")
 
 
+@typed()
 def train(
-    instances: Sequence[Instance],
-    method: str | Method = "dqn",
+    instances: Sequence[Instance | CRF],
+    method: str | Method | None = None,
     *,
+    goal: str | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    validation: Sequence[Instance] = (),
     name: str | None = None,
     seed: int = 0,
     report: Report | None = None,
-    about: dict[str, Any] | None = None,
-    start: Policy | str | Path | None = None,
-    **fields: Any,
+    overwrite: bool = False,
+    **options: Any,
 ) -> Policy:
-    """Learn a policy from instances of one kind; the best one found is returned.
+    """Learn a policy from instances of one kind.
+
+    With a goal, the policy is judged against the untrained rule on held-out instances, and what is
+    returned is the untrained rule, marked as such, unless the policy wins by more than noise.
 
     Parameters
     ----------
     instances
-        Training data: instances with the same labels and features. A tenth of them, 40 or fewer, is
-        held out to choose the best policy by.
+        Training data, of the sizes that the policy is for. A part of them is held out.
     method
-        How to learn: "dqn", "mcts", "evolve", "supervised", or the options of one of them
-        (`policrf.learn.options`: `DQN(...)`).
+        How to learn: "dqn", "mcts", "evolve", "imitate", "supervised", or the options of one
+        (`policrf.learn.options`: `DQN(...)`). The goal chooses one if none is named; without a
+        goal it is "dqn".
+    goal
+        "energy": the lowest energy at an inference budget, by tuned numbers. "labels": labels
+        close to the truth. None: what the method does, not judged.
     out
-        Folder for the log, checkpoints and policies; nothing is written without.
+        Folder for configuration, log or journal, and policies; nothing is written without.
     resume
-        Go on from the checkpoint in `out`; give the options that the run was begun with.
-    validation
-        Further data, for the curves only; nothing is chosen by it.
+        Go on with the run in `out`; give the options that it was begun with.
     name
-        Name of the policy; the method's if not given.
+        Name of the policy.
     seed
-        Of everything random: a run is the same for a seed.
+        Of everything random.
     report
-        Called with a dictionary of figures after every round and every validation.
-    about
-        What else to say of the training in the policy's file; values that JSON can hold.
-    start
-        A policy to start from, or its name or file. It gives the kind and sizes of the network too.
-    **fields
-        Single options by name, whatever group they belong to: `rounds=100`, `width=16`.
-
-    Returns
-    -------
-    Policy
-        The one with the lowest energy on the held-out instances (`select`).
+        Called with a dictionary of figures while it goes on, and with the last table at the end.
+    overwrite
+        Erase a run of a method that `out` holds; without it that is an error.
+    **options
+        For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
+        of racing and `table` (`learn.tuning.tune.Tune`). For goal "labels": `truth`, the share of
+        the truth in what is learned, and the method's options. For a method: `validation`,
+        `about`, `start`, and its options by name (`learn.by_method.learn`).
 
     Examples
     --------
     >>> import policrf as pc
-    >>> scenes = [pc.make_scene(20, "A", seed=seed) for seed in range(8)]
-    >>> policy = pc.train(scenes, rounds=2, updates=2, width=16)
+    >>> scenes = [pc.make_scene(20, "A", seed=seed) for seed in range(16)]
+    >>> policy = pc.train(scenes, "dqn", rounds=2, updates=2, width=16)
     >>> pc.solve(scenes[0], policy).labels.shape
     (20,)
+    >>> policy = pc.train(scenes, goal="energy", budget="5us", seconds=0.1, table=False)
+    >>> pc.solve(scenes[0], policy, seconds=0.001).labels.shape
+    (20,)
     """
-    called, options = _options(method, fields)
-    if isinstance(start, str | Path):
-        start = load_policy(start)
-    if start is not None:
-        options = replace(options, kind=start.spec.kind, network=start.spec.network)
-    if resume and out is None:
-        raise InvalidOption("resume goes on from the checkpoint in a folder; give it as out")
-    training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)
-    if len(training) == 0:
-        raise InvalidInstance("there are no instances to learn from")
-    first = training[0]
-    if not isinstance(first, Instance):
-        raise InvalidInstance(
-            f"instances holds a {type(first).__name__}; give a list of instances "
-            "(Instance.from_crf(crf), or load_instances(folder))"
-        )
-    spec = _spec(options, first, start)
-    told = {
-        "method": type(options).__name__, "config": flat(options), "seed": seed,
-        "instances": len(training), **(about or {}),
+    shared: dict[str, Any] = {
+        "out": out, "resume": resume, "name": name, "seed": checked_seed(seed), "report": report,
     }  # fmt: skip
-
-    def finish(policy: Policy) -> Policy:
-        energy = {"terms": sorted({type(p).__name__ for p in first.crf.potentials})}
-        training = {**policy.training, **told}
-        return replace(policy, name=name or called, energy=energy, training=training)
-
-    def learner(corpus: Corpus) -> Learner:
-        return LEARNERS[called](options, spec, corpus, seed, start)
-
-    schedule = options.schedule
-    size = max(1, schedule.pool // max(1, first.crf.n_nodes))
-    driven = (
-        learner(Corpus(training))
-        if len(training) <= size
-        else Pooled(learner, training, size=size, rounds=schedule.pool_rounds, seed=seed)
-    )
-    plan = Plan(
-        options=options, held_out=held_out, validation=validation,
-        out=None if out is None else Path(out), report=report, finish=finish,
-    )  # fmt: skip
-    return run_loop(driven, plan, resume=resume)
+    if goal is not None and goal not in GOALS:
+        raise InvalidOption(f"goal is {goal!r}; it must be one of {', '.join(GOALS)}")
+    if resume and out is None:
+        raise InvalidOption("resume goes on with the run in a folder; give it as out")
+    if goal == "energy":
+        return _tuned(instances, method, shared, options)
+    if goal is None and "budget" in options:
+        raise InvalidOption('budget belongs to a goal; give goal="energy" too')
+    shared["overwrite"] = overwrite
+    if goal == "labels":
+        learn_labels = _needing_torch("policrf.learn.labels_goal", "learn_labels")
+        return learn_labels(instances, method, **shared, **options)
+    learn = _needing_torch("policrf.learn.by_method", "learn")
+    return learn(instances, "dqn" if method is None else method, **shared, **options)
 
 
-def _options(method: str | Method, fields: dict[str, Any]) -> tuple[str, Method]:
-    """The name of the method, and its options."""
-    if isinstance(method, str):
-        if method not in METHODS:
-            raise InvalidOption(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
-        return method, with_fields(METHODS[method](), fields, method)
-    for name, options in METHODS.items():
-        if isinstance(method, options):
-            return name, with_fields(method, fields, name)
-    raise InvalidOption(f"method is {method!r}; it must be one of {', '.join(METHODS)}, or options")
+def _needing_torch(module: str, function: str) -> Callable[..., Policy]:
+    try:
+        found: Callable[..., Policy] = getattr(import_module(module), function)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("policrf"):
+            raise
+        raise MissingDependency(
+            f"learning by a method needs {error.name}; run pip install 'policrf[learn]'"
+        ) from None
+    return found
 
 
-def _spec(options: Method, first: Instance, start: Policy | None) -> Spec:
-    """The network to learn, for instances like this one."""
-    return Spec(
-        n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind=options.kind,
-        label_names=first.label_names, feature_names=first.feature_names,
-        squash=True if start is None else start.spec.squash, **asdict(options.network),
-    )  # fmt: skip
+def _tuned(
+    instances: Sequence[Instance | CRF], method: str | Method | None, shared: dict[str, Any],
+    options: dict[str, Any],
+) -> Policy:  # fmt: skip
+    from policrf.learn.options.flat_fields import with_fields
+    from policrf.learn.tuning.tune import Tune, tune
+
+    if method is not None:
+        raise InvalidOption(
+            f'goal "energy" tunes numbers and takes no method; leave out {method!r}, or the goal'
+        )
+    about = options.pop("about", None)
+    if "budget" not in options:
+        raise InvalidOption(
+            'goal "energy" needs a budget, the CPU time a node at inference: budget="10us"'
+        )
+    budget = options["budget"]
+    if isinstance(budget, int | float) and not isinstance(budget, bool):
+        options = options | {"budget": f"{float(budget)!r}s"}
+    return tune(instances, with_fields(Tune(), options, "goal energy"), about=about, **shared)

@@ -19,7 +19,10 @@ from policrf.types import IntArray
 
 @dataclass(frozen=True)
 class Figures:
-    """Means over instances; IoU in percent over the whole set, NaN without truth."""
+    """Means over instances; IoU in percent over the whole set, NaN without truth.
+
+    Instances with other numbers of labels are sets of their own, whose IoUs are averaged.
+    """
 
     energy: float
     iou: float
@@ -71,10 +74,14 @@ def score(
     energies = [i.crf.energy(y) for i, y in zip(instances, labelings, strict=True)]
     if any(instance.truth is None for instance in instances):
         return float(np.mean(energies)), float("nan"), float("nan")
-    nodes: Any = 0
-    pixels: Any = 0
-    for instance, labels in zip(instances, labelings, strict=True):
-        assert instance.truth is not None
-        nodes = nodes + node_confusion(instance.truth, labels)
-        pixels = pixels + pixel_confusion(instance.truth, labels)
-    return float(np.mean(energies)), 100 * mean_iou(nodes), 100 * mean_iou(pixels)
+    figures = []
+    for n_labels in {instance.crf.n_labels for instance in instances}:
+        nodes: Any = 0
+        pixels: Any = 0
+        for instance, labels in zip(instances, labelings, strict=True):
+            if instance.truth is not None and instance.crf.n_labels == n_labels:
+                nodes = nodes + node_confusion(instance.truth, labels)
+                pixels = pixels + pixel_confusion(instance.truth, labels)
+        figures.append((100 * mean_iou(nodes), 100 * mean_iou(pixels)))
+    iou, pixel_iou = np.mean(figures, axis=0).tolist()
+    return float(np.mean(energies)), iou, pixel_iou

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from policrf._version import __version__
+from policrf.argument_types import typed
+from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.policy.safetensors import read_safetensors, write_safetensors
+from policrf.policy.tuning import Tuning
 
 FORMAT, SCHEMA = "policrf-policy", 1
 _PRETRAINED = Path(__file__).resolve().parent.parent / "pretrained"
@@ -30,9 +34,12 @@ def save_policy(policy: Policy, path: str | Path) -> None:
         "features": json.dumps(policy.features),
         "training": json.dumps(policy.training),
     }
+    if policy.tuning is not None:
+        metadata["tuning"] = json.dumps(policy.tuning.as_dict())
     write_safetensors(Path(path), policy.weights, metadata)
 
 
+@typed(InvalidFile)
 def load_policy(source: str | Path) -> Policy:
     """Read a policy by its name or from its file.
 
@@ -59,18 +66,23 @@ def load_policy(source: str | Path) -> Policy:
             raise InvalidFile(f"{path}: tensor {name} is {array.dtype}; policies hold float32")
     if metadata.get("format") != FORMAT:
         raise InvalidFile(f"{path} is a safetensors file, but not of a policy")
-    if int(metadata.get("schema", "0")) > SCHEMA:
+    if metadata.get("schema", "0") not in [str(known) for known in range(SCHEMA + 1)]:
         raise InvalidFile(
-            f"{path} was written by a newer policrf (schema {metadata['schema']}, "
+            f"{path} was written by a newer policrf (schema {metadata.get('schema')!r:.20}, "
             f"this one reads up to {SCHEMA}); upgrade policrf to use it"
         )
+    parts: dict[str, Any] = {}
+    for key in ("spec", "energy", "features", "training"):
+        with parsing(path, f"the policy in it is damaged, {key} cannot be read"):
+            parts[key] = json.loads(metadata[key])
+        if not isinstance(parts[key], dict):
+            raise InvalidFile(f"{path}: the policy in it is damaged ({key} is no JSON object)")
     try:
-        parts = {
-            key: json.loads(metadata[key]) for key in ("spec", "energy", "features", "training")
-        }
         spec = Spec.from_dict(parts.pop("spec"))
+        if "tuning" in metadata:
+            parts["tuning"] = Tuning.from_dict(json.loads(metadata["tuning"]))
         return Policy(spec, weights, metadata.get("name", path.stem), **parts)
-    except (KeyError, TypeError, ValueError, PolicrfError) as error:
+    except PolicrfError as error:
         raise InvalidFile(f"{path}: the policy in it is damaged ({error})") from error
 
 

@@ -154,6 +154,13 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
     """c_i(l) of the unlabeled node i for every label, up to a shared constant, into `out` [L]."""
     for label in range(len(out)):
         out[label] = a.unary[i, label]
+    add_pair_costs(a, mode, s, z, i, out)
+    add_clique_costs(a, mode, s, z, i, out)
+
+
+@inlined
+def add_pair_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: FloatArray) -> None:
+    """What the Potts terms of node i cost, up to a shared constant."""
     labels = s.labels if mode == PARTIAL else z.labels
     for k in range(a.adj_ptr[i], a.adj_ptr[i + 1]):
         j = a.adj_node[k]
@@ -162,6 +169,14 @@ def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: F
                 out[label] -= a.adj_weight[k] * z.beliefs[j, label]
         elif labels[j] >= 0:
             out[labels[j]] -= a.adj_weight[k]
+
+
+@inlined
+def add_clique_costs(
+    a: Arrays, mode: int, s: State, z: Completion, i: int, out: FloatArray
+) -> None:
+    """What the cliques of node i cost, up to a shared constant."""
+    labels = s.labels if mode == PARTIAL else z.labels
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
         c = a.node_clique[k]
         kind = a.clique_kind[c]

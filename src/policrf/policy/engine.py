@@ -27,11 +27,13 @@ from policrf.mdp.tournament import champion, rebuild
 from policrf.policy import episode, step
 from policrf.policy.conditional import completion_of
 from policrf.policy.layers import fill_base
-from policrf.policy.net import Net
+from policrf.policy.net import SILENT, STATIC_LAYERS, Net
 from policrf.policy.policy import Policy
 from policrf.policy.scoring import score_all, scores_of
+from policrf.policy.shared.static_inputs import static_inputs
+from policrf.policy.shared.static_net import fill_static, new_static_room
 from policrf.policy.work import TRACKING, Work, new_work
-from policrf.types import FloatArray, IntArray
+from policrf.types import Float32Array, FloatArray, IntArray
 
 SLICE = 4000  # steps a kernel call takes, some 10 to 50 milliseconds
 
@@ -91,8 +93,23 @@ class Engine:
         self.parts.work.journal.used[TRACKING] = track or journal > 0
         self._features = instance.features.view()
         self._features.setflags(write=False)  # as in an instance that was not unpickled
-        fill_base(self.parts.net, self._features, self.parts.work.rows)
+        self._static: Float32Array | None = None
+        self._fill()
         self.reset(labels)
+
+    def _fill(self) -> None:
+        """What the weights make of the instance, whatever its labels."""
+        net, work, arrays = self.parts.net, self.parts.work, self.parts.arrays
+        if not net.sizes[STATIC_LAYERS]:
+            fill_base(net, self._features, work.rows)
+            return
+        if net.sizes[SILENT]:  # nothing is looked at
+            work.prior[:] = 0.0
+            return
+        if self._static is None:
+            self._static = static_inputs(self.policy.spec, self.instance, self.parts.completion)
+        room = new_static_room(net, arrays, self._static)
+        fill_static(net, self.parts.graph, arrays, room, work.rows, work.prior)
 
     def reset(self, labels: ArrayLike | None = None) -> None:
         """Start over from nothing, or from a partial labeling (−1 = unlabeled)."""
@@ -117,14 +134,14 @@ class Engine:
             raise InvalidOption("an engine takes policies of one spec; build another engine")
         self.policy = policy
         self.parts = self.parts._replace(net=policy.net)
-        fill_base(self.parts.net, self._features, self.parts.work.rows)
+        self._fill()
         self.reset()
 
     @property
     def nbytes(self) -> int:
         """Memory that the engine holds beside its policy and its instance."""
         parts = self.parts
-        return nbytes_of((parts.graph, parts.state, parts.completion, parts.work))
+        return nbytes_of((parts.graph, parts.state, parts.completion, parts.work, self._static))
 
     @property
     def labels(self) -> IntArray:

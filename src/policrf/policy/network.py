@@ -1,6 +1,6 @@
 """What a policy is, apart from its numbers: kind, sizes, names, and the tensors they imply.
 
-Two kinds, both scoring every label of every unlabeled node:
+Three kinds, all scoring every label of every unlabeled node:
 
 paper     the paper's graph embedding network, exactly: θ1 … θ5, K layers, μ^(0) = 0, ReLU.
 residual  a learned correction of the current conditional costs c_i(l). With the margin
@@ -13,6 +13,24 @@ residual  a learned correction of the current conditional costs c_i(l). With the
           node i: φ(m), whether it is the default label, and how far the cliques that want it are
           filled (`INPUTS`). μ is the paper's embedding with a bias in every layer. φ(m) is
           m / (1 + |m|) with `squash`, else m.
+shared    a learned correction of the same costs by weights that all labels share, so that one
+          policy takes any number of labels, nodes and cliques:
+
+              c'_i(l) = c_i(l) − t · (r_i(l) + d_i(l)),       score_i(l) = φ(m'_i(l))
+
+          r, the prior, is known before the first decision: K layers of a graph network over (node,
+          label), h^0 = `STATIC_INPUTS` and the instance's features,
+
+              h_i^(k+1)(l) = ReLU(Σ_s M_s^(k) a_s^(k) + b^(k))
+              r_i(l) = o h_i^(K)(l) + o' h_i^0(l)
+
+          with a_s over `SOURCES`: h_i(l) itself, Σ_j w(i, j) h_j(l), the mean over i's cliques
+          of their members' mean, the mean over all nodes, and over the labels of i the mean and the
+          highest. d_i(l) = w x_i(l) + v · ReLU(A x_i(l) + B h_i^(K)(l) + c) sees the state,
+          x = `STATE_INPUTS`, x's margin that of c − t r. o, o', w and v start at zero: untrained it
+          is the untrained residual kind. The correction is in units of cost, before the margin: a
+          score remains what the best label leads by, and cross-entropy over labels trains it. t
+          (`trust`) weighs what was learned against the energy; 0 is the untrained rule.
 
 `KINDS` says what a kind is: its tensors, how they start, and whether it sees the energy. Everybody
 else asks `Spec.sees_costs` or looks whether a tensor is there (docs/extending.md).
@@ -26,7 +44,11 @@ from typing import Any
 
 import numpy as np
 
+from policrf import limits
+from policrf.argument_types import check_fields
 from policrf.errors import InvalidOption
+from policrf.random_numbers import checked_seed
+from policrf.solvers.numbers import DEFAULT
 from policrf.types import Float32Array
 
 COSTS = ("partial", "completed", "relaxed", "expected")
@@ -44,6 +66,37 @@ N_INPUTS = len(INPUTS)
 MARGIN_INPUT, DEFAULT_INPUT = INPUTS.index("margin"), INPUTS.index("default")
 AGREE_INPUT, SUPPORT_INPUT = INPUTS.index("agree"), INPUTS.index("support")
 
+# What the shared kind knows of a label at a node before the first decision (`shared/`), beside the
+# instance's features, …
+STATIC_INPUTS = (
+    "unary_margin",
+    "unary",
+    "belief",
+    "belief_margin",
+    "default",
+    "agree",
+    "agree_weight",
+    "support",
+    "support_weight",
+    "unary_everywhere",
+    "belief_everywhere",
+    "labels",
+)
+# … and what it sees of it in a state.
+STATE_INPUTS = (
+    *INPUTS,
+    "unary_margin",
+    "pair_margin",
+    "clique_margin",
+    "neighbours",
+    "open_neighbours",
+    "clique_share",
+    "clique_present",
+    "clique_open",
+)
+SOURCES = ("self", "neighbours", "cliques", "graph", "mean_label", "highest_label")
+PAPER_BLOCKS = ("box_confidence", "box_unary", "box_overlap", "entropy")
+
 Weights = dict[str, Float32Array]
 Shapes = dict[str, tuple[int, ...]]
 
@@ -58,50 +111,83 @@ class Network:
     """p, size of a node's embedding."""
     head_width: int = 16
     """Hidden units of the residual kind's correction."""
-    costs: str = "expected"
+    costs: str = DEFAULT.costs
     """Costs that the residual kind corrects: partial, completed, relaxed or expected."""
-    foresight: int = 10
+    foresight: int = DEFAULT.foresight
     """Sweeps of mean field by which expected costs foresee unlabeled nodes; 0: their unaries."""
     quota_limit: float = 1.0
     """Expected costs leave out quotas of more than this many times their penalty; 0: none."""
-    gain: float = 0.5
+    gain: float = DEFAULT.gain
     """What a label's promise to a clique that is asked half-way counts in its cost; 0: nothing."""
+    trust: float = 1.0
+    """What the shared kind's learned correction counts beside the energy; 0: nothing."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.costs not in COSTS:
             raise InvalidOption(f"costs is {self.costs!r}; it must be one of {', '.join(COSTS)}")
-        for name in ("layers", "width", "head_width"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.foresight < 0 or not 0 <= self.quota_limit < np.inf or not 0 <= self.gain < np.inf:
-            raise InvalidOption("foresight, quota_limit and gain must be 0 or more")
+        require_count("layers", self.layers, 1, limits.LAYERS)
+        require_count("width", self.width, 1, limits.WIDTH)
+        require_count("head_width", self.head_width, 1, limits.WIDTH)
+        require_count("foresight", self.foresight, 0, limits.FORESIGHT)
+        for name in ("quota_limit", "gain", "trust"):
+            value = getattr(self, name)
+            if not _is_real(value) or not 0 <= value <= limits.LARGEST_WEIGHT:
+                raise InvalidOption(f"{name} is {value!r:.40}; it must be a number, 0 or more")
+            object.__setattr__(self, name, float(value))  # kernels are compiled for floats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(Network):
     """Kind, sizes and names of a policy; with the weights, all that is needed to use it."""
 
-    n_labels: int
-    n_features: int
+    n_labels: int = 0
+    """0: any number (the shared kind)."""
+    n_features: int = 0
+    """Columns of an instance's features; of the shared kind, blocks of them."""
     kind: str = "residual"
-    """"paper" or "residual"."""
+    """"paper", "residual" or "shared"."""
     squash: bool = True
     """Whether the residual kind's margins are squashed to (−1, 1)."""
     label_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
+    """Of the columns; of the shared kind, of the blocks that it reads (`shared.static_inputs`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_kind(self.kind)
-        for name in ("n_labels", "n_features"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not isinstance(self.squash, bool | np.bool_):
+            raise InvalidOption(f"squash is {self.squash!r:.40}; it must be true or false")
+        if self.any_labels:
+            self._take_any()
+            return
+        require_count("n_labels", self.n_labels, 1, limits.WIDTH)
+        require_count("n_features", self.n_features, 1, limits.WIDTH)
         for names, size, what in (
             (self.label_names, self.n_labels, "label_names"),
             (self.feature_names, self.n_features, "feature_names"),
         ):
+            if not all(isinstance(name, str) for name in names):
+                raise InvalidOption(f"{what} holds something that is no name")
             if names and len(names) != size:
                 raise InvalidOption(f"{what} has {len(names)} names for {size} columns")
+
+    def _take_any(self) -> None:
+        """Of a kind that takes any instance, names and numbers of labels and columns say nothing.
+
+        Names with a colon are an instance's columns, not blocks: the policy reads the paper's.
+        """
+        blocks = self.feature_names
+        if not blocks or any(":" in name for name in blocks):
+            blocks = PAPER_BLOCKS
+        fixed = {"n_labels": 0, "label_names": (), "n_features": len(blocks)}
+        for name, value in (fixed | {"feature_names": blocks}).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def any_labels(self) -> bool:
+        """Whether labels share all weights, so that there may be any number of them."""
+        return KINDS[self.kind].any_labels
 
     @property
     def sees_costs(self) -> bool:
@@ -115,14 +201,17 @@ class Spec(Network):
 
     def shapes(self) -> Shapes:
         """The tensors of this policy."""
-        return _embedding_shapes(self) | KINDS[self.kind].tensors(self)
+        common = {} if self.any_labels else _embedding_shapes(self)
+        return common | KINDS[self.kind].tensors(self)
 
     def initial_weights(self, seed: int = 0) -> Weights:
         """Random weights of variance 1 / inputs, but for those that the kind starts elsewhere."""
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(checked_seed(seed))
         weights = {}
         for name, shape in self.shapes().items():
             inputs = 1 if name in ("theta1", "theta2") else shape[-1]
+            if name.startswith("mix"):
+                inputs = len(SOURCES) * shape[-1]
             weights[name] = (generator.normal(size=shape) / np.sqrt(inputs)).astype(np.float32)
         for name, value in KINDS[self.kind].start.items():
             weights[name][...] = value
@@ -156,18 +245,36 @@ class Spec(Network):
         if "rounds" in values:  # what `layers` was called in older files
             values["layers"] = values.pop("rounds")
         for name in ("label_names", "feature_names"):
+            if not isinstance(fields.get(name, ()), list | tuple):
+                raise InvalidOption(f"{name} is no list of names")
             values[name] = tuple(fields.get(name, ()))
+        known = Spec.__dataclass_fields__
+        if wrong := sorted({*values} - {*known} | {"n_labels", "n_features"} - {*values}):
+            raise InvalidOption(f"the fields {', '.join(wrong)} are missing or not known")
         return Spec(**values)
+
+
+def require_count(name: str, value: Any, least: int, most: int) -> None:
+    """Refuse what is no whole number, or outside least … most."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise InvalidOption(
+            f"{name} is {value!r:.40}; it must be whole, at least {least} and at most {most}"
+        )
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def check_kind(kind: str) -> None:
     """Refuse a name that is no kind of network."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidOption(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
 
 
 def _embedding_shapes(spec: Spec) -> Shapes:
-    """The tensors of every kind. θ4 of the first layer would multiply 0: there is none."""
+    """The paper's embedding. θ4 of the first layer would multiply 0: there is none."""
     layers, width = spec.layers, spec.width
     return {
         "theta1": (layers, width),
@@ -190,6 +297,23 @@ def _residual_shapes(spec: Spec) -> Shapes:
     }
 
 
+def _shared_shapes(spec: Spec) -> Shapes:
+    layers, width, hidden = spec.layers, spec.width, spec.head_width
+    inputs, sources = len(STATIC_INPUTS) + spec.n_features, len(SOURCES)
+    return {
+        "mix_inputs": (width, sources, inputs),
+        "mix": (layers - 1, width, sources, width),
+        "mix_bias": (layers, width),
+        "prior_inputs": (inputs,),
+        "prior_out": (width,),
+        "head_linear": (len(STATE_INPUTS),),
+        "head_inputs": (hidden, len(STATE_INPUTS)),
+        "head_embedding": (hidden, width),
+        "head_bias": (hidden,),
+        "head_out": (hidden,),
+    }
+
+
 @dataclass(frozen=True)
 class Kind:
     """What tells one kind of network from another."""
@@ -200,6 +324,10 @@ class Kind:
     """Its tensors, beside those of the embedding."""
     start: dict[str, float]
     """Tensors that do not start at random, and the value they start at."""
+    last: tuple[str, ...] = ("theta5",)
+    """The tensors that its scores are sums over: few weights, for a search over them."""
+    any_labels: bool = False
+    """Whether all labels share its tensors; it then has none of the paper's embedding."""
 
 
 # The order is that of the numbers in `net.py`.
@@ -209,5 +337,20 @@ KINDS = {
         sees_costs=True,
         tensors=_residual_shapes,
         start={"theta5": 0.0, "bias": 0.0, "head_bias": 0.0, "head_out": 0.0, "scale": 1.0},
+        last=("head_out", "scale"),
+    ),
+    "shared": Kind(
+        sees_costs=True,
+        tensors=_shared_shapes,
+        start={
+            "mix_bias": 0.0,
+            "prior_inputs": 0.0,
+            "prior_out": 0.0,
+            "head_linear": 0.0,
+            "head_bias": 0.0,
+            "head_out": 0.0,
+        },
+        last=("prior_inputs", "prior_out", "head_linear", "head_out"),
+        any_labels=True,
     ),
 }

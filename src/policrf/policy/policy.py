@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from policrf.argument_types import check_fields, typed
 from policrf.crf.instance import Instance
-from policrf.errors import InvalidOption, PolicyMismatch
+from policrf.errors import InvalidFile, InvalidInstance, InvalidOption, PolicyMismatch
 from policrf.policy.network import Spec, Weights
+from policrf.policy.tuning import Tuning, numbers_for
 from policrf.registry import Registry
+from policrf.solvers.numbers import NAMES, RULE, Numbers
 from policrf.solvers.options import Option, dataclass_options
+from policrf.solvers.traits import Traits
 
 if TYPE_CHECKING:
     from policrf.policy.net import Net
+    from policrf.policy.solver import Proven
     from policrf.solvers.run import Run
+    from policrf.types import IntArray
 
 # How a policy decides. Tree search stands above this folder, so it is named by string.
 LABELERS = Registry(
@@ -47,6 +53,9 @@ class Policy:
         How the node features were made (the recipe).
     training
         The configuration of the training run, and what it reached.
+    tuning
+        Tuned numbers of its rule and of the search after it; with them, `solve` goes on with
+        `refine` while there is time, unless told not to.
 
     >>> import policrf as pc
     >>> scene = pc.make_scene(50, "A")
@@ -55,21 +64,42 @@ class Policy:
     (50,)
     """
 
+    policrf_traits: ClassVar[Traits] = Traits(goes_on=True)
+
     spec: Spec
     weights: Weights
     name: str = "policy"
     energy: dict[str, Any] = field(default_factory=dict)
     features: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
+    tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "weights", self.spec.checked(self.weights))
 
     @staticmethod
+    @typed()
     def untrained(*, seed: int = 0, name: str = "untrained", **fields: Any) -> Policy:
         """Initial weights for a `Spec` of these fields; "residual": highest confidence first."""
         spec = Spec(**fields)
         return Policy(spec, spec.initial_weights(seed), name)
+
+    @staticmethod
+    def rule(tuning: Tuning, n_labels: int, **described: Any) -> Policy:
+        """The untrained rule with tuned numbers: without a network, for any number of labels."""
+        from policrf.policy.solver import untrained_policy
+
+        plain = untrained_policy("residual", n_labels, 1, **tuning.numbers.of_rule)
+        return replace(plain, tuning=tuning, **described)
+
+    @cached_property
+    def is_rule(self) -> bool:
+        """Whether it is nothing but tuned numbers: its network adds nothing to any score."""
+        silent = ("theta5", "head_out")
+        return self.tuning is not None and not any(
+            self.weights[name].any() if name in self.weights else True for name in silent
+        )
 
     @property
     def __name__(self) -> str:
@@ -87,7 +117,7 @@ class Policy:
         run: Run,
         *,
         search: int = 0,
-        refine: bool = False,
+        refine: bool | None = None,
         persistent: bool | None = None,
         scores: bool = False,
         snapshots: Sequence[int] = (),
@@ -95,12 +125,15 @@ class Policy:
     ) -> None:
         """Label the instance of `run`: this is what `pc.solve(instance, policy)` calls.
 
+        With `seconds`, search goes on from its labels until they are over (`solvers.go_on`).
+
         Parameters
         ----------
         search
             Simulations of a tree search before every decision; 0: greedily, without one.
         refine
-            End with local search, by the moves that pay after a policy.
+            End with local search, by the moves that pay after a policy; by default if the policy
+            has tuned numbers.
         persistent
             First label, all at once, the nodes whose label is proven to be that of a minimum; by
             default with refine. Not with search.
@@ -109,37 +142,80 @@ class Policy:
         snapshots
             Step numbers before which to put all scores `[N, L]` into `info["snapshots"]`.
         options
-            Of the tree search (`search.search.SearchOptions`): depth, leaf, reward, …
+            Of the tree search (`search.search.SearchOptions`): depth, leaf, reward, …; and the
+            numbers of `solvers.numbers.Numbers`, which go before tuned ones.
         """
-        from policrf.policy.solver import prove_labels, refine_after
+        from policrf.policy.solver import refine_after
+        from policrf.solvers.starts import relabel_first
 
         if search < 0:
             raise InvalidOption(f"search is {search}; it must be 0 (none) or more simulations")
+        refine = self.tuning is not None if refine is None else refine
+        given = {name: options.pop(name) for name in NAMES if name in options}
+        numbers = numbers_for(self.tuning, run, given)
+        asked: dict[str, Any] = {"persistent": persistent, "scores": scores, "snapshots": snapshots}
         proven = None
         if search:
             if persistent or scores or len(snapshots):
                 raise InvalidOption(
                     f"{self.name}: persistent, scores, snapshots are not for search"
                 )
-            labels = LABELERS.get("search")(run, self, search=search, **options)
+            policy = self.fitting(run, numbers)
+            labels = LABELERS.get("search")(run, policy, search=search, **options)
         else:
             for name in options:
                 raise InvalidOption(f"{self.name}: {name} is an option of search; give search= too")
-            if persistent or (persistent is None and refine):
-                proven = prove_labels(run)
-            labels = LABELERS.get("greedy")(
-                run, self, proven=proven, scores=scores, snapshots=snapshots
-            )
+            labels, proven = self._start(run, numbers, refine=refine, **asked)
+        if numbers.icm:
+            labels = relabel_first(run, labels)
         if refine and not run.expired():
-            refine_after(run, labels, proven)
+            refine_after(run, labels, proven, numbers, while_time=self.tuning is not None)
+
+    def _start(
+        self, run: Run, numbers: Numbers, *, refine: bool, persistent: bool | None, scores: bool,
+        snapshots: Sequence[int],
+    ) -> tuple[IntArray, Proven | None]:  # fmt: skip
+        """The first labels `[N]`, by the policy's rule or by another start, and what is proven."""
+        from policrf.policy.solver import prove_labels
+        from policrf.solvers.starts import first_labels
+
+        proven = prove_labels(run) if persistent or (persistent is None and refine) else None
+        if numbers.start == "rule":
+            labels = LABELERS.get("greedy")(
+                run, self.fitting(run, numbers), proven=proven, scores=scores, snapshots=snapshots
+            )
+        elif scores or len(snapshots):
+            raise InvalidOption(f"{self.name}: scores, snapshots are for start 'rule'")
+        else:
+            labels = first_labels(run, numbers.start)
+        return labels, proven
+
+    def fitting(self, run: Run, numbers: Numbers) -> Policy:
+        """What labels the run's instance: the rule in its sizes, or the policy, which must fit."""
+        from policrf.policy.solver import bare_instance, untrained_policy
+
+        if not self.is_rule:
+            return self
+        if run.instance is None:
+            run.instance = bare_instance(run.crf)
+        return untrained_policy(
+            "residual", run.crf.n_labels, run.instance.features.shape[1], **numbers.of_rule
+        )
 
     @property
     def further_options(self) -> dict[str, Option]:
-        """The options of a tree search; how many simulations is said by `search`."""
-        return dataclass_options(LABELERS.get("search options"), without=("simulations",))
+        """The numbers, and the options of a tree search but for its number of simulations."""
+        own = dataclass_options(Numbers, without=() if self.is_rule else RULE)
+        return own | dataclass_options(LABELERS.get("search options"), without=("simulations",))
 
+    @typed(InvalidInstance)
     def check(self, instance: Instance) -> None:
-        """Raise `PolicyMismatch`, the difference spelled out, for other labels or features."""
+        """Raise `PolicyMismatch`, the difference spelled out, for other labels or features.
+
+        The shared kind and the rule alone take any instance.
+        """
+        if self.is_rule or self.spec.any_labels:
+            return
         _compare(
             self.name, "labels", self.spec.n_labels, self.spec.label_names,
             instance.crf.n_labels, instance.label_names,
@@ -149,6 +225,7 @@ class Policy:
             instance.features.shape[1], instance.feature_names,
         )  # fmt: skip
 
+    @typed(InvalidFile)
     def save(self, path: str | Path) -> None:
         """Write one safetensors file."""
         from policrf.policy.checkpoint import save_policy
@@ -157,9 +234,19 @@ class Policy:
 
     def __repr__(self) -> str:
         spec = self.spec
+        if self.is_rule and self.tuning is not None:
+            at = self.tuning
+            return (
+                f"Policy({self.name}: the untrained rule with {'tuned' if at.won else 'default'} "
+                f"numbers, tuned at {at.nodes[0]} to {at.nodes[1]} nodes, {at.labels[0]} to "
+                f"{at.labels[1]} labels, {at.budget:.3g} s a node)"
+            )
         size = sum(array.size for array in self.weights.values())
+        takes = f"{spec.n_labels} labels, {spec.n_features} features"
+        if spec.any_labels:
+            takes = "any labels"
         return (
-            f"Policy({self.name}: {spec.kind}, {spec.n_labels} labels, {spec.n_features} features, "
+            f"Policy({self.name}: {spec.kind}, {takes}, "
             f"K = {spec.layers}, p = {spec.width}, {size} weights)"
         )
 

@@ -27,10 +27,13 @@ from policrf.policy.net import (
     SEES_COSTS,
     SILENT,
     SQUASH,
+    STATIC_LAYERS,
     WIDTH,
     Net,
 )
 from policrf.policy.network import MARGIN_INPUT, N_INPUTS
+from policrf.policy.shared.clique_counts import count_all
+from policrf.policy.shared.scores import shared_scores
 from policrf.policy.work import Work
 from policrf.types import Float32Array, FloatArray, IntArray
 
@@ -140,9 +143,11 @@ def logits(
 def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i: int) -> int:
     """Scores of the unlabeled node i into `w.costs[2]`, −inf where not allowed; its best label."""
     width, scores = n.sizes[WIDTH], w.costs[2]
-    if n.sizes[SILENT] == 0:
+    if n.sizes[SILENT] == 0 and n.sizes[STATIC_LAYERS] == 0:
         logits(n, g, w.rows, len(w.best), i, s.labels[i], w.scratch)
-    if n.sizes[SEES_COSTS]:
+    if n.sizes[STATIC_LAYERS]:
+        shared_scores(n, g, a, s, z, w, i)
+    elif n.sizes[SEES_COSTS]:
         residual_scores(n, a, s, z, w, i)
     else:
         for label in range(len(scores)):
@@ -158,6 +163,7 @@ def score_node(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work, i:
 def score_all(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> None:
     """Every message and score from scratch; the tournament's matches are left to `rebuild`."""
     n_nodes = len(w.best)
+    count_all(a, w.counted, s.labels)
     for k in range(0 if n.sizes[SILENT] else n.sizes[LAYERS] - 1):
         for i in range(n_nodes):
             send(n, g, w.rows, n_nodes, k, i, s.labels[i], w.scratch)

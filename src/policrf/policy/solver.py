@@ -9,7 +9,6 @@ relabels, boxes, cuts and pairs, tried where more than one label is left.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,7 +19,10 @@ from policrf.crf.arrays import PARTIAL
 from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.crf.potentials import COMPLETE
+from policrf.crf.state import State
+from policrf.solvers.numbers import DEFAULT, RULE, Numbers, all_options
 from policrf.solvers.run import Run
+from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 SLICE = 4000  # steps between two looks at the clock, if none of them takes long
 FIRST_SLICE = 64  # steps before the first one, with a limit or where cliques are asked half-way
 PACE = 0.02  # seconds between two looks, about, where functions are expensive
+SLACK = 1.3  # times the time left that questions may be expected to take: first visits are slow
+LATE = 0.1  # of the time given: what labeling the nodes left may take beyond it
 FINISH = 0.3  # of a step's time: what it takes to give a node its cheapest label, at most
 
 
@@ -39,6 +43,7 @@ class Proven(NamedTuple):
     labels: IntArray  # [N]; the only label that is left; −1 where there are more
 
 
+@declares(options=all_options, goes_on=True)
 def untrained(
     run: Run,
     *,
@@ -46,8 +51,11 @@ def untrained(
     search: int = 0,
     refine: bool = False,
     persistent: bool | None = None,
+    **numbers: Any,
 ) -> None:
     """Label node after node by the untrained policy: the node whose best label leads by most.
+
+    With `seconds`, search goes on from its labels until they are over (`go_on`).
 
     Parameters
     ----------
@@ -60,15 +68,20 @@ def untrained(
         As for every policy: local search after the last decision.
     persistent
         As for every policy: proven labels before the first decision; none follows refine.
+    numbers
+        Of the rule, and of the random moves after it (`solvers.numbers.Numbers`): gain, …
     """
     if run.instance is None and kind == "residual":
         run.instance = bare_instance(run.crf)
-    policy = untrained_policy(kind, run.crf.n_labels, instance_of(run).features.shape[1])
-    policy(run, search=search, refine=refine, persistent=persistent)
+    chosen = Numbers(**numbers)
+    n_features = instance_of(run).features.shape[1]
+    policy = untrained_policy(kind, run.crf.n_labels, n_features, **chosen.of_rule)
+    others = {name: value for name, value in numbers.items() if name not in RULE}
+    policy(run, search=search, refine=refine, persistent=persistent, **others)
 
 
-@lru_cache(maxsize=16)
-def untrained_policy(kind: str, n_labels: int, n_features: int) -> Policy:
+@lru_cache(maxsize=256)  # as many as there are rules in a race
+def untrained_policy(kind: str, n_labels: int, n_features: int, **rule: Any) -> Policy:
     """A policy of these sizes with its initial weights, made once in a process.
 
     Untrained, the residual kind has nothing to add to the margins: its network is the smallest.
@@ -76,7 +89,7 @@ def untrained_policy(kind: str, n_labels: int, n_features: int) -> Policy:
     from policrf.policy.policy import Policy
 
     sizes: dict[str, Any] = {} if kind == "paper" else {"layers": 1, "width": 1, "head_width": 1}
-    return Policy.untrained(kind=kind, n_labels=n_labels, n_features=n_features, **sizes)
+    return Policy.untrained(kind=kind, n_labels=n_labels, n_features=n_features, **sizes, **rule)
 
 
 def bare_instance(crf: CRF) -> Instance:
@@ -106,19 +119,29 @@ def label_greedily(
 ) -> IntArray:
     """Offer the greedy labeling `[N]` and return it.
 
-    When time runs short, the nodes left get the labels that are cheapest then; if it is out before
-    the first step, the starting labels (`initial=`, else the unary argmin). They are also what a
-    residual policy of completed costs sees at nodes that are not labeled yet.
+    When time runs short, the nodes left get the labels that are cheapest then; where half-way
+    questions take too long to be asked at all, `label_in_time` labels. If time is out before the
+    first step, the answer is the starting labels (`initial=`, else the unary argmin). They are also
+    what a residual policy of completed costs sees at nodes that are not labeled yet.
     """
-    from policrf.crf.valued.custom_call import raise_if_failed
     from policrf.policy.engine import Engine
-    from policrf.solvers.first_answer import label_cheapest
+    from policrf.solvers.feasibility.allowed_start import allowed_start
+    from policrf.solvers.first_answer import label_in_time
+    from policrf.solvers.question_cost import question_cost
 
     instance = instance_of(run)
     policy.check(instance)
     start_labels = run.start_labels()
     if run.expired():
         return start_labels
+    limited, halfway = run.seconds is not None, bool(asked_halfway(run.crf).any())
+    first = FIRST_SLICE if limited or halfway else SLICE
+    if limited and halfway and policy.spec.sees_costs:
+        cost = question_cost(run)
+        if cost.policy > SLACK * run.remaining():
+            run.info["complete"] = False
+            return label_in_time(run, cost, start_labels)
+        first = max(1, min(first, int(run.crf.n_nodes * run.remaining() / cost.policy / 2)))
     fixed = None if proven is None else proven.labels
     engine = Engine(policy, instance, default=start_labels, labels=fixed, track=False)
     n_nodes = engine.remaining
@@ -126,26 +149,28 @@ def label_greedily(
     step_scores = np.empty(n_nodes)
     wanted = {int(step) for step in snapshots if 0 <= step < n_nodes}
     pictures: dict[int, Any] = {}
-    limited = run.seconds is not None
-    done, steps = 0, FIRST_SLICE if limited or asked_halfway(run.crf).any() else SLICE
+    done, steps = 0, first
     spent, short = 0.0, False
     while done < n_nodes and not run.expired() and not short:
         if done in wanted:
             pictures[done] = engine.all_scores()
         stop = min([done + steps, n_nodes, *(step for step in wanted if step > done)])
-        begun = time.perf_counter()
+        begun = run.elapsed()
         engine.greedy(order, chosen, step_scores, done, stop)
-        seconds = time.perf_counter() - begun
+        seconds = run.elapsed() - begun
         steps = next_slice(stop - done, seconds, run.remaining())
         spent, done = spent + seconds, stop
         short = spent / done * (FINISH * (n_nodes - done) + steps) > run.remaining()
-    if 0 < done < n_nodes and policy.spec.sees_costs and not run.expired():
-        left = np.flatnonzero(engine.parts.state.labels < 0)
-        label_cheapest(run.crf.arrays, engine.parts.state, left, np.empty(run.crf.n_labels))
-        raise_if_failed()
+    if 0 < done < n_nodes and policy.spec.sees_costs:
+        _label_rest(run, engine.parts.state)
     labels = engine.labels
     labels[labels < 0] = start_labels[labels < 0]
+    if done < n_nodes:
+        run.offer(start_labels)
     run.offer(labels)
+    if np.isinf(run.energy):
+        labels = allowed_start(run, labels)
+        run.offer(labels)
     run.order = order[:done].copy()
     if fixed is not None:
         run.order = np.concatenate([np.flatnonzero(fixed >= 0), run.order])
@@ -156,6 +181,21 @@ def label_greedily(
     if wanted:
         run.info["snapshots"] = pictures
     return labels
+
+
+def _label_rest(run: Run, state: State) -> None:
+    """Give the nodes left the labels that are cheapest then, up to a tenth of the time late.
+
+    Their starting labels, which suit no clique, would spoil what the policy has done.
+    """
+    from policrf.crf.valued.custom_call import raise_if_failed
+    from policrf.solvers.first_answer import label_cheapest
+
+    left, late = np.flatnonzero(state.labels < 0), LATE * (run.seconds or 0.0)
+    visits = len(left) * (run.visit_seconds or 0.0)
+    if visits <= max(run.remaining(), late):
+        label_cheapest(run.crf.arrays, state, left, np.empty(run.crf.n_labels))
+        raise_if_failed()
 
 
 def next_slice(steps: int, seconds: float, remaining: float = math.inf) -> int:
@@ -173,20 +213,24 @@ def asked_halfway(crf: CRF) -> BoolArray:
     return np.asarray(crf.arrays.custom[:, PARTIAL] != COMPLETE)
 
 
-def refine_after(run: Run, labels: IntArray, proven: Proven | None) -> None:
+def refine_after(
+    run: Run, labels: IntArray, proven: Proven | None, numbers: Numbers = DEFAULT,
+    *, while_time: bool = False,
+) -> None:  # fmt: skip
     """Improve `labels` by local search and offer what it ends in.
 
-    Where cliques are asked for values, by all moves of the solver `refine`, whole cliques and
-    half-way repairs among them; elsewhere by those that pay for their time after a policy.
+    Where cliques are asked for values, or with `while_time`, by all moves of the solver `refine`,
+    whole cliques and half-way repairs among them, for as long as there is time; elsewhere by those
+    that pay for their time after a policy.
     """
     from policrf.solvers.refine.refine import refine_on
     from policrf.solvers.refine.refine_rounds import Moves
     from policrf.solvers.refine.refine_start import is_opaque
 
-    opaque = is_opaque(run.crf.arrays)
-    moves = Moves() if opaque else Moves(regions=False, growth=False)
+    every = while_time or is_opaque(run.crf.arrays)
+    moves = Moves() if every else Moves(regions=False, growth=False)
     alive = None if proven is None else proven.alive
-    refine_on(run, labels, moves, cliques=opaque, halfway=opaque, alive=alive)
+    refine_on(run, labels, moves, cliques=every, halfway=every, alive=alive, numbers=numbers)
 
 
 def prove_labels(run: Run) -> Proven | None:

@@ -29,10 +29,12 @@ from policrf.policy.net import (
     PARTIAL,
     SEES_COSTS,
     SILENT,
+    STATIC_LAYERS,
     WIDTH,
     Net,
 )
 from policrf.policy.scoring import highest, logits, score_node
+from policrf.policy.shared.scores import reach_counted
 from policrf.policy.work import (
     FIRST_LEAF,
     FIRST_ROW,
@@ -103,10 +105,10 @@ def reach_energy(a: Arrays, mode: int, s: State, z: Completion, w: Work, i: int,
 @leaf
 def record(
     j: Journal, r: Reach, labels: IntArray, rows: Float32Array, best: IntArray, t: Tournament,
-    width: int, i: int, count: int, energy: float,
+    sizes: IntArray, i: int, count: int, energy: float,
 ) -> None:  # fmt: skip
     """Note the step on node i and keep what it is about to overwrite, if it fits."""
-    n_nodes, layers = len(best), len(r.levels)
+    n_nodes, layers, width = len(best), sizes[LAYERS], sizes[WIDTH]
     step = j.used[STEPS]
     j.used[STEPS] += 1
     needed = 0
@@ -177,9 +179,10 @@ def step(
     if residual:
         count = reach_energy(a, n.sizes[COST_MODE], s, z, w, i, count)
         count = reach_halfway(a, s, z, w, i, label, 1, count)
+        if n.sizes[STATIC_LAYERS]:
+            count = reach_counted(a, s, w, i, label, 1, count)
     if recording:
-        width = n.sizes[WIDTH]
-        record(w.journal, w.reach, s.labels, w.rows, w.best, w.scores, width, i, count, before)
+        record(w.journal, w.reach, s.labels, w.rows, w.best, w.scores, n.sizes, i, count, before)
     update(w.scores, i, -np.inf)
     recompute(n, g, a, s, z, w, count)
     return added
@@ -205,6 +208,8 @@ def undo(n: Net, g: Graph, a: Arrays, s: State, z: Completion, w: Work) -> int:
     set_completed(a, z, i, z.default[i])
     if n.sizes[SEES_COSTS]:
         count = reach_halfway(a, s, z, w, i, label, -1, count)
+        if n.sizes[STATIC_LAYERS]:
+            count = reach_counted(a, s, w, i, label, -1, count)
     if not kept:
         recompute(n, g, a, s, z, w, count)
         return int(i)

@@ -20,6 +20,8 @@ from policrf.mdp.graph import build_graph
 from policrf.mdp.state import allowed_labels, default_labels
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
 from policrf.policy.network import COSTS, INPUTS, Spec
+from policrf.policy.shared.state_views import view_states
+from policrf.policy.shared.static_inputs import static_inputs
 from policrf.types import Float32Array, FloatArray, IntArray
 
 
@@ -43,7 +45,15 @@ class Batch:
     margins: FloatArray
     """m_i(l) of the residual kind, `[n, L]` (`[n, 0]` for the paper kind); 0 at labeled nodes."""
     inputs: Float32Array
-    """x_i(l) of the residual kind, `[n, L, D]` (`[n, 0, D]`); 0 at labeled nodes."""
+    """x_i(l) of the residual kind, `[n, L, D]` (`[n, 0, D]`); 0 at labeled nodes. Of the shared
+    kind without its margin."""
+    costs: FloatArray
+    """c_i(l) of the shared kind, `[n, L]` (`[n, 0]` for others); 0 at labeled nodes."""
+    static: Float32Array
+    """h^0 of the shared kind, `[n, L, D']` (`[n, 0, 0]`)."""
+    clique: IntArray
+    member: IntArray
+    """Cliques of three nodes and more, of the shared kind: each node beside its clique's number."""
 
 
 def make_batch(
@@ -59,13 +69,21 @@ def make_batch(
     shown = crf.n_labels if spec.sees_costs else 0
     margin = np.zeros((crf.n_nodes, shown))
     inputs = np.zeros((crf.n_nodes, shown, len(INPUTS)), np.float32)
+    cost = np.zeros((crf.n_nodes, 0))
+    static = np.zeros((crf.n_nodes, 0, 0), np.float32)
+    clique = member = np.zeros(0, np.int64)
     if shown:
         chosen = default_labels(crf) if default is None else crf.checked_labels(default)
         state, completion = new_state(crf.arrays), completion_of(spec, crf, chosen)
         load_labels(crf.arrays, state, given)
         complete(crf.arrays, completion, given)
         costs = np.zeros(crf.n_labels)
-        look(crf.arrays, COSTS.index(spec.costs), state, completion, costs, margin, inputs)
+        if spec.any_labels:
+            static = static_inputs(spec, instance, completion)
+            clique, member = large_cliques(crf.arrays)
+            cost, inputs = view_states(spec, instance, state, completion)
+        else:
+            look(crf.arrays, COSTS.index(spec.costs), state, completion, costs, margin, inputs)
         raise_if_failed()
     return Batch(
         graph_ptr=np.array([0, crf.n_nodes], np.int64),
@@ -77,7 +95,18 @@ def make_batch(
         allowed=allowed_labels(crf) & (given < 0)[:, None],
         margins=margin,
         inputs=inputs,
+        costs=cost,
+        static=static,
+        clique=clique,
+        member=member,
     )
+
+
+def large_cliques(a: Arrays) -> tuple[IntArray, IntArray]:
+    """The members of cliques of three nodes and more, one after the other, with their clique."""
+    sizes = np.diff(a.clique_ptr)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return owner[sizes[owner] > 2], a.clique_nodes[sizes[owner] > 2]
 
 
 @leaf
@@ -115,4 +144,8 @@ def join(batches: Sequence[Batch]) -> Batch:
         allowed=stack("allowed"),
         margins=stack("margins"),
         inputs=stack("inputs"),
+        costs=stack("costs"),
+        static=stack("static"),
+        clique=np.concatenate([batch.clique + 10**6 * k for k, batch in enumerate(batches)]),
+        member=stack("member", shift=True),
     )

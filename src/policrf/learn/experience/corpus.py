@@ -71,20 +71,34 @@ class Reached(NamedTuple):
     edge_count: IntArray  # [K]
 
 
-class Corpus:
-    """Instances of one kind, joined: node i of instance g is number starts[g] + i."""
+class Instances:
+    """Instances of any kinds: node i of instance g is number starts[g] + i."""
+
+    features: Float32Array = np.zeros((0, 0), np.float32)
+    """b of all nodes, where they are joined."""
 
     def __init__(self, instances: Sequence[Instance]) -> None:
         if not instances:
             raise InvalidInstance("there are no instances to learn from")
         self.instances = list(instances)
+        sizes = np.array([instance.crf.n_nodes for instance in self.instances], np.int64)
+        self.starts: IntArray = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.largest = int(sizes.max())
+        self.n_labels = max(instance.crf.n_labels for instance in self.instances)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+
+class Corpus(Instances):
+    """Instances of one kind, joined into one graph."""
+
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        super().__init__(instances)
         first = self.instances[0]
         for k, other in enumerate(self.instances):
             _check_same_kind(first, other, k)
-        sizes = np.array([instance.crf.n_nodes for instance in self.instances], np.int64)
-        starts: IntArray = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.n_labels = first.crf.n_labels
-        self.largest = int(sizes.max())
+        starts = self.starts
         graphs = [build_graph(instance) for instance in self.instances]
         entries = np.concatenate([[0], np.cumsum([len(graph.node) for graph in graphs])])
         ptr = [g.ptr[:-1] + start for g, start in zip(graphs, entries, strict=False)]
@@ -94,15 +108,11 @@ class Corpus:
             node=np.concatenate(node).astype(np.int64),
             starts=starts,
         )
-        self.starts = starts
         self.weight: Float32Array = np.concatenate([g.weight for g in graphs])
-        self.features: Float32Array = np.concatenate([i.features for i in self.instances])
+        self.features = np.concatenate([i.features for i in self.instances])
         size = len(self.features)
         self._marks = Marks(np.zeros(size, np.int64), np.zeros(size, np.int64))
         self._clock = 1
-
-    def __len__(self) -> int:
-        return len(self.instances)
 
     def neighbourhoods(
         self, chosen: IntArray, nodes: IntArray, labels: NDArray[np.int16], layers: int

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from policrf.crf.instance import Instance
-from policrf.learn.experience.corpus import Corpus
 from policrf.learn.learners.learner import Learner
 from policrf.policy.policy import Policy
 
-OF_POOL = ("replay", "order", "best", "reference")
+OF_POOL = ("replay", "order", "best", "reference", "batches")
 
 
 class Pooled:
@@ -28,7 +27,7 @@ class Pooled:
     Parameters
     ----------
     make
-        A learner for a corpus.
+        A learner for some instances.
     instances
         Read when a pool is filled.
     size
@@ -40,18 +39,18 @@ class Pooled:
     """
 
     def __init__(
-        self, make: Callable[[Corpus], Learner], instances: Sequence[Instance], *, size: int,
-        rounds: int, seed: int,
+        self, make: Callable[[Sequence[Instance]], Learner], instances: Sequence[Instance], *,
+        size: int, rounds: int, seed: int,
     ) -> None:  # fmt: skip
         self.make, self.instances, self.size, self.every = make, instances, size, rounds
         self.order = np.random.default_rng([seed, 4]).permutation(len(instances))
         self.number = 0
-        self._held: Learner | None = make(self._corpus(0))
+        self._held: Learner | None = make(self._chosen(0))
 
-    def _corpus(self, number: int) -> Corpus:
+    def _chosen(self, number: int) -> list[Instance]:
         pools = -(-len(self.instances) // self.size)
         chosen = self.order[number % pools :: pools]
-        return Corpus([self.instances[k] for k in chosen.tolist()])
+        return [self.instances[k] for k in chosen.tolist()]
 
     def begin(self, pool: ThreadPoolExecutor) -> None:
         """As of the learner."""
@@ -67,7 +66,7 @@ class Pooled:
     def _change(self, number: int) -> None:
         before = self.learner.state()
         self.number, self._held = number, None  # two pools would not fit
-        fresh = self.make(self._corpus(number))
+        fresh = self.make(self._chosen(number))
         own = fresh.state()
         fresh.restore(before | {name: own[name] for name in OF_POOL if name in own})
         self._held = fresh
@@ -84,7 +83,7 @@ class Pooled:
         """What `state` gave."""
         if state["pool"] != self.number:
             self.number, self._held = state["pool"], None
-            self._held = self.make(self._corpus(self.number))
+            self._held = self.make(self._chosen(self.number))
         self.learner.restore(state["learner"])
 
     @property

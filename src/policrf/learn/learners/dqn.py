@@ -126,7 +126,8 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
         from policrf.solvers import solve
 
         def ask(k: int) -> tuple[IntArray, float]:
-            solution = solve(self.corpus.instances[k], self.config.teacher, seconds=10)
+            instance = self.corpus.instances[k]
+            solution = solve(instance, self.config.teacher, seconds=10, go_on=False)
             return solution.labels, solution.energy
 
         for k, (labels, energy) in enumerate(pool.map(ask, range(len(self.corpus)))):

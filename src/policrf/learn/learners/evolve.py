@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from policrf.errors import InvalidOption
-from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.corpus import Instances
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.learners.learner import Learner, initial_weights
 from policrf.learn.options import Evolve
-from policrf.policy.network import Spec
+from policrf.policy.network import KINDS, Spec
 from policrf.policy.policy import Policy
 from policrf.solvers.refine.refine_rounds import refine_labels
 from policrf.types import FloatArray
@@ -34,12 +34,18 @@ class EvolveLearner(Learner):
     """A vector of weights, a step a round; what `loop.py` drives."""
 
     def __init__(
-        self, config: Evolve, spec: Spec, corpus: Corpus, seed: int = 0, start: Policy | None = None
+        self,
+        config: Evolve,
+        spec: Spec,
+        corpus: Instances,
+        seed: int = 0,
+        start: Policy | None = None,
     ) -> None:
         super().__init__(spec, corpus, seed, 3)
         self.config = config
         self.weights = initial_weights(spec, seed, start)
-        tensors = config.perturbations.tensors
+        tensors = config.perturbations.tensors or KINDS[spec.kind].last
+        self.tensors = tensors
         for name in tensors:
             if name not in self.weights:
                 raise InvalidOption(f"a {spec.kind} policy has no tensor {name!r}")
@@ -100,7 +106,7 @@ class EvolveLearner(Learner):
 
     def _policy(self, vector: FloatArray) -> Policy:
         weights, at = dict(self.weights), 0
-        for name in self.config.perturbations.tensors:
+        for name in self.tensors:
             array = self.weights[name]
             weights[name] = vector[at : at + array.size].reshape(array.shape).astype(np.float32)
             at += array.size

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.corpus import Corpus, Instances
 from policrf.learn.experience.replay import Replay
 from policrf.learn.learners.forward import Parameters, parameters, weights_of
 from policrf.learn.learners.targets import BestKnown
@@ -40,7 +40,7 @@ class Learner(ABC):
         Of everything random; `stream` keeps the learners' random numbers apart.
     """
 
-    def __init__(self, spec: Spec, corpus: Corpus, seed: int, stream: int) -> None:
+    def __init__(self, spec: Spec, corpus: Instances, seed: int, stream: int) -> None:
         self.spec, self.corpus, self.seed = spec, corpus, seed
         self.generator = np.random.default_rng([seed, stream])
         self.rounds = self.episodes = self.transitions = self.updates = 0
@@ -82,7 +82,7 @@ class GradientLearner(Learner):
     """
 
     def __init__(
-        self, spec: Spec, corpus: Corpus, seed: int, stream: int, *,
+        self, spec: Spec, corpus: Instances, seed: int, stream: int, *,
         start: Policy | None, steps: Optimizer, fixed: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         super().__init__(spec, corpus, seed, stream)
@@ -112,11 +112,20 @@ class GradientLearner(Learner):
         self.updates += 1
         return float(loss.detach())
 
+    @property
+    def progress(self) -> float:
+        """The part of the way over which the learning rate falls, 0 … 1."""
+        return min(1.0, self.rounds / max(1, self.steps.decay_rounds))
+
+    @property
+    def learning_rate(self) -> float:
+        """At present."""
+        low, high = self.steps.learning_rate_final, self.steps.learning_rate
+        return float(low + (high - low) * (1 + np.cos(np.pi * self.progress)) / 2)
+
     def learn(self) -> None:
         """The gradient steps of a round."""
-        share = min(1.0, self.rounds / max(1, self.steps.decay_rounds))
-        low, high = self.steps.learning_rate_final, self.steps.learning_rate
-        self.optimizer.param_groups[0]["lr"] = low + (high - low) * (1 + np.cos(np.pi * share)) / 2
+        self.optimizer.param_groups[0]["lr"] = self.learning_rate
         self.recent["loss"] = float(np.mean([self.update() for _ in range(self.steps.updates)]))
 
     def state(self) -> dict[str, Any]:
@@ -134,6 +143,7 @@ class GradientLearner(Learner):
 class PlayingLearner(GradientLearner, Generic[Played]):
     """Plays episodes with the weights that a round began with, and learns from earlier ones."""
 
+    corpus: Corpus
     replay: Replay[Any]
     best: BestKnown | None
 

@@ -26,6 +26,8 @@ from policrf.policy.policy import Policy
 class SupervisedLearner(GradientLearner):
     """Nodes drawn by class, cross-entropy; what `loop.py` drives."""
 
+    corpus: Corpus
+
     def __init__(
         self, config: Supervised, spec: Spec, corpus: Corpus, seed: int = 0,
         start: Policy | None = None,

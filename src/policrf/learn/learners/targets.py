@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policrf.learn.experience.acting import Trail
-from policrf.learn.experience.corpus import Corpus
+from policrf.learn.experience.corpus import Instances
 from policrf.learn.experience.replay import LabelArray, Steps, returns, states_before
 from policrf.learn.options import Returns
 from policrf.policy.network import INPUTS
@@ -134,7 +134,7 @@ def following_states(steps: Steps[Regression]) -> LabelArray:
 class BestKnown:
     """The lowest-energy labeling found so far of every training instance."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Instances) -> None:
         self.corpus = corpus
         self.energies: FloatArray = np.full(len(corpus), np.inf)
         self.labels: IntArray = np.concatenate(

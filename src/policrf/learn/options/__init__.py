@@ -16,7 +16,7 @@ from policrf.learn.options.groups import (
     SelfPlay,
     TreeTargets,
 )
-from policrf.learn.options.methods import DQN, MCTS, METHODS, Evolve, Method, Supervised
+from policrf.learn.options.methods import DQN, MCTS, METHODS, Evolve, Imitate, Method, Supervised
 from policrf.policy.network import Network
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "METHODS",
     "Evolve",
     "Exploration",
+    "Imitate",
     "Memory",
     "Method",
     "Network",

@@ -26,6 +26,13 @@ def at_least(options: Any, least: int, *names: str) -> None:
             raise InvalidOption(f"{name} is {getattr(options, name)}; it must be at least {least}")
 
 
+def finite_from_zero(options: Any, *names: str) -> None:
+    """Refuse numbers that are negative, or not finite."""
+    for name in names:
+        if not 0 <= getattr(options, name) < float("inf"):
+            raise InvalidOption(f"{name} is {getattr(options, name)}; it must be 0 or more")
+
+
 def shares(options: Any, *names: str) -> None:
     """Refuse numbers outside 0 … 1."""
     for name in names:
@@ -43,6 +50,8 @@ class Schedule:
     """Time between two validations; validations take no part of --seconds."""
     validate_rounds: int = 0
     """Validate after this many rounds instead: reproducible on machines of other speed."""
+    checkpoint_seconds: float = 20.0
+    """Time between two checkpoints: what a killed run may lose. One is written at the start too."""
     pool: int = 200_000
     """Nodes in memory at a time; instances with more are learned from in turns."""
     pool_rounds: int = 50
@@ -51,6 +60,7 @@ class Schedule:
     def __post_init__(self) -> None:
         one_of(self, "select", SELECT)
         at_least(self, 1, "pool", "pool_rounds")
+        at_least(self, 0, "validate_seconds", "validate_rounds", "checkpoint_seconds")
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,7 @@ class Optimizer:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "updates", "batch")
+        finite_from_zero(self, "learning_rate", "learning_rate_final")
 
 
 @dataclass(frozen=True)
@@ -203,8 +214,8 @@ class Perturbations:
     """Size of the perturbations."""
     learning_rate: float = 0.02
     """Step of every weight a round (Adam)."""
-    tensors: tuple[str, ...] = ("head_out", "scale")
-    """Which tensors of the policy are searched over."""
+    tensors: tuple[str, ...] = ()
+    """Which tensors of the policy are searched over; the kind's last ones if none."""
     actors: int = 2
     """Threads."""
 

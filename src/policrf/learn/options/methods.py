@@ -22,7 +22,7 @@ class Method:
     """What every way to learn shares."""
 
     kind: str = "paper"
-    """Kind of network: paper, or residual (a correction of the energy's own costs)."""
+    """Kind of network: paper, residual (corrects the energy's costs), shared (for any labels)."""
     rounds: int = 1000
     """Rounds of learning."""
     seconds: float | None = None
@@ -110,7 +110,7 @@ class Evolve(Method):
     """Search over few weights for the lowest energy in the end; starts from a good policy."""
 
     kind: str = "residual"
-    """Kind of network: paper, or residual (a correction of the energy's own costs)."""
+    """Kind of network: paper, residual (corrects the energy's costs), shared (for any labels)."""
     lower: str = "refined"
     """What is lowered: the energy after local search (refined) or of the labeling (greedy)."""
     perturbations: groups.Perturbations = groups.Perturbations()
@@ -126,6 +126,29 @@ class Evolve(Method):
 
 
 @dataclass(frozen=True)
+class Imitate(Method):
+    """Imitation of true labels, or of the lowest energies known, by the kind shared."""
+
+    kind: str = "shared"
+    """Kind of network: shared (weights that all labels share)."""
+    truth: float = 1.0
+    """What true labels count, where there are any; the rest is for the lowest energy known."""
+    teacher: str = ""
+    """Who finds low energies to begin with: a solver or policy, as in solve; none if empty."""
+    balance: float = 0.25
+    """Nodes count by 1 / frequency^balance of their target's label in their instance."""
+    network: Network = field(default_factory=lambda: Network(width=16))
+    optimizer: groups.Optimizer = groups.Optimizer(
+        learning_rate=5e-3, decay_rounds=100, updates=16, batch=8
+    )
+    schedule: groups.Schedule = groups.Schedule(select="iou")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        groups.shares(self, "truth", "balance")
+
+
+@dataclass(frozen=True)
 class Supervised(Method):
     """The supervised baseline: true labels from the same features."""
 
@@ -135,7 +158,7 @@ class Supervised(Method):
 
 
 METHODS: dict[str, type[Method]] = {
-    "dqn": DQN, "evolve": Evolve, "mcts": MCTS, "supervised": Supervised,
+    "dqn": DQN, "evolve": Evolve, "imitate": Imitate, "mcts": MCTS, "supervised": Supervised,
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Numbers tuned for a family and a budget: candidates, racing, journal, judging, the last table."""

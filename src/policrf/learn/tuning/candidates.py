@@ -1,0 +1,111 @@
+"""Which numbers are tried: starts first, then single changes, then random draws and neighbours.
+
+The space is a short list of values for every number, about even on a log scale. Random candidates
+draw every number with probability 1/2 and keep the default otherwise: most numbers matter little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from policrf.errors import InvalidOption
+from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+
+SPACE: dict[str, tuple[Any, ...]] = {
+    "start": STARTS,
+    "gain": (0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2),
+    "costs": ("expected", "partial", "relaxed"),
+    "foresight": (0, 3, 10),
+    "icm": (False, True),
+    "sweep": (True, False),
+    "move_temperature": (0.0, 0.01, 0.03, 0.06, 0.12, 0.25),
+    "halfway_share": (0.0, 0.1, 0.3, 0.5, 0.8, 1.0),
+    "halfway_gain": (0.0, 0.1, 0.3, 0.6, 1.0),
+    "replace_share": (0.2, 0.4, 0.6, 0.8),
+    "remove_share": (0.0, 0.1, 0.2, 0.4),
+    "random_first": (0, 5, 50, 500, 5000),
+    "converging_share": (0.05, 0.25, 0.6),
+}
+CHANGED = 0.5  # probability that a random candidate draws a number
+
+
+def first_candidates(count: int, rng: np.random.Generator) -> list[Numbers]:
+    """`count` different candidates for the first race; the default is number 0."""
+    return list(islice(_distinct(_first(rng)), count))
+
+
+def next_candidates(
+    count: int, elite: Sequence[Numbers], rng: np.random.Generator
+) -> list[Numbers]:
+    """For a later race: the default, the elite, and neighbours of the elite."""
+    return list(islice(_distinct(_later(elite, rng)), count))
+
+
+def _first(rng: np.random.Generator) -> Iterator[Numbers]:
+    yield DEFAULT
+    changes: list[dict[str, Any]] = [{"start": start} for start in STARTS[1:]]
+    changes += [{"icm": True}, {"sweep": False}, *({"gain": c} for c in (0.0, 0.2, 0.8))]
+    changes += [{"costs": "partial"}, {"costs": "relaxed"}, {"foresight": 0}]
+    for change in changes:
+        yield replace(DEFAULT, **change)
+    while True:
+        yield random_numbers(rng)
+
+
+def _later(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[Numbers]:
+    yield DEFAULT
+    yield from elite
+    while True:
+        yield neighbour(elite[int(rng.integers(len(elite)))], rng)
+
+
+def random_numbers(rng: np.random.Generator) -> Numbers:
+    """Some numbers drawn, the others at their default."""
+    while True:
+        drawn = {
+            name: _draw(values, rng)
+            for name, values in SPACE.items()
+            if rng.random() < CHANGED or (name == "start" and rng.random() < CHANGED)
+        }
+        if (found := _allowed(DEFAULT, drawn)) is not None:
+            return found
+
+
+def neighbour(numbers: Numbers, rng: np.random.Generator) -> Numbers:
+    """One or two numbers moved to the next value of their list, or drawn anew where unordered."""
+    while True:
+        changes: dict[str, Any] = {}
+        for name in rng.choice(list(SPACE), size=1 + int(rng.random() < 0.5), replace=False):
+            values, value = SPACE[str(name)], getattr(numbers, str(name))
+            if isinstance(value, str | bool) or value not in values:
+                changes[str(name)] = _draw(values, rng)
+            else:
+                place = values.index(value) + (1 if rng.random() < 0.5 else -1)
+                changes[str(name)] = values[min(max(place, 0), len(values) - 1)]
+        found = _allowed(numbers, changes)
+        if found is not None and found != numbers:
+            return found
+
+
+def _draw(values: Sequence[Any], rng: np.random.Generator) -> Any:
+    return values[int(rng.integers(len(values)))]
+
+
+def _allowed(numbers: Numbers, changes: dict[str, Any]) -> Numbers | None:
+    try:
+        return replace(numbers, **changes)
+    except InvalidOption:  # shares above 1 together
+        return None
+
+
+def _distinct(candidates: Iterator[Numbers]) -> Iterator[Numbers]:
+    seen = set()
+    for candidate in candidates:
+        if candidate not in seen:
+            seen.add(candidate)
+            yield candidate

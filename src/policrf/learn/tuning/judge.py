@@ -1,0 +1,165 @@
+"""Judging on held-out instances: a paired test against the default, and the last table.
+
+Tuned numbers are published if they win: at least 10 held-out instances, the upper end of the
+one-sided 95 % confidence interval of the mean paired difference below 0 (Student's t, outliers
+clipped), and the plain mean below 0 too. Otherwise the default is what a run ends with.
+
+The hand rule is the untrained rule with the gain that was the best of a few on training instances:
+one number, found without racing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policrf.evaluation.cpu_time import SHORT
+from policrf.evaluation.tables import Table
+from policrf.learn.tuning.budget import budget_text
+from policrf.learn.tuning.candidates import SPACE
+from policrf.learn.tuning.paired import LEAST, Difference, difference
+from policrf.learn.tuning.trials import Measured, Solver, Trials
+from policrf.policy.policy import Policy
+from policrf.solvers.numbers import DEFAULT, Numbers
+
+GENERIC = ("icm", "highest_confidence_first", "lazy_flipper", "annealing", "refine")
+REPEATS = 3  # seeds of a short solve, whose median energy counts
+BY_HAND = 8  # training instances that the hand rule's gain is chosen on
+NO_RACE = "training did not win: no time for a race at this budget; give more seconds"
+UNTRAINED, TRAINED = "untrained + refine", "trained + refine"
+Recall = Callable[[str, Callable[[], Any]], Any]
+Way = tuple[Solver, dict[str, Any]]  # a solver and its options
+
+
+class Figures(NamedTuple):
+    """One row of the table: by held-out instance."""
+
+    energies: list[float]
+    cpu: float
+    """Mean CPU seconds of a solve."""
+
+
+class Judged(NamedTuple):
+    """What held-out instances say."""
+
+    difference: Difference
+    """Of the tuned numbers from the default."""
+    won: bool
+    sentence: str
+
+
+def judge(trials: Trials, numbers: Numbers, recall: Recall, *, raced: bool = True) -> Judged:
+    """The tuned numbers against the default, on held-out instances; `raced`: any were tried."""
+    if numbers == DEFAULT:
+        same = difference([0.0] * len(trials.problems), [0.0] * len(trials.problems))
+        if not raced:
+            return Judged(same, False, NO_RACE)
+        return Judged(same, False, _verdict(None, trials.budget))
+    ways: dict[str, Way] = {UNTRAINED: (trials.policy(DEFAULT), {})}
+    ways[TRAINED] = trials.policy(numbers), {}
+    figures = measure_all(trials, ways, recall)
+    found = difference(figures[TRAINED].energies, figures[UNTRAINED].energies, clipped=True)
+    return Judged(found, found.wins, _verdict(found, trials.budget))
+
+
+def _verdict(found: Difference | None, budget: float) -> str:
+    at = f"at {budget_text(budget)} of CPU a node"
+    if found is None:
+        return f"training did not win: no numbers were surely better than the default {at}"
+    pairs = f"{found} on {found.count} held-out instances {at}"
+    if found.wins:
+        return f"training won: energy {pairs} (paired, 95 %)"
+    return f"training did not win: energy {pairs} is within noise; the default is returned"
+
+
+def measure_all(trials: Trials, ways: dict[str, Way], recall: Recall) -> dict[str, Figures]:
+    """Ways to solve by name, on all instances; of short solves the median over a few seeds.
+
+    They take turns on every instance: a machine that gets slower does so for all of them.
+    """
+    count = len(trials.problems)
+    short = trials.budget * float(np.mean(trials.sizes)) < SHORT
+    solves: dict[str, list[Measured]] = {name: [] for name in ways}
+    for trial in range(count * (REPEATS if short else 1)):
+        for name, (solver, options) in ways.items():
+            find = partial(trials.measure, solver, trial, **options)
+            solved = recall(f"held out: {_key(solver)} {json.dumps(options)} {trial}", find)
+            solves[name].append(Measured(*map(float, solved)))
+    return {name: _figures(found, count) for name, found in solves.items()}
+
+
+def _key(solver: Solver) -> str:
+    """What the journal calls it: policies by their numbers, which may be others when it goes on."""
+    if isinstance(solver, Policy) and solver.tuning is not None:
+        return json.dumps(solver.tuning.numbers.changes)
+    return str(solver)
+
+
+def _figures(solves: list[Measured], count: int) -> Figures:
+    energies = [float(np.median([s.energy for s in solves[k::count]])) for k in range(count)]
+    return Figures(energies, float(np.mean([solved.cpu for solved in solves])))
+
+
+def hand_rule(trials: Trials, recall: Recall) -> Numbers:
+    """The default numbers with the gain of the lowest mean energy of the rule alone."""
+    few = range(min(BY_HAND, len(trials.problems)))
+
+    def find() -> float:
+        means = {
+            gain: float(np.mean([
+                trials.measure(trials.policy(Numbers(gain=gain)), t, refine=False).energy
+                for t in few
+            ]))
+            for gain in SPACE["gain"]
+        }  # fmt: skip
+        return float(min(means, key=lambda gain: means[gain]))
+
+    return Numbers(gain=float(recall("the hand rule's gain", find)))
+
+
+def last_table(trials: Trials, rows: Sequence[tuple[str, Numbers]], recall: Recall) -> Table:
+    """Rules alone and with refine, and generic solvers, on held-out instances at the budget.
+
+    Parameters
+    ----------
+    trials
+        Held-out instances and the budget.
+    rows
+        Names and numbers; the first is what the others are compared with.
+    recall
+        Keeps what was measured.
+    """
+    ways: dict[str, Way] = {
+        name: (trials.policy(numbers), {"refine": False}) for name, numbers in rows
+    }
+    ways |= {f"{name} + refine": (trials.policy(numbers), {}) for name, numbers in rows}
+    ways |= {solver: (solver, {}) for solver in GENERIC}
+    found = measure_all(trials, ways, recall)
+    base = found[f"{rows[0][0]} + refine"].energies
+    body = [
+        (
+            name,
+            float(np.mean(f.energies)),
+            str(difference(f.energies, base, clipped=True)),
+            1000 * f.cpu,
+        )
+        for name, f in found.items()
+    ]
+    best = min(GENERIC, key=lambda name: float(np.mean(found[name].energies)))
+    note = (
+        f"{len(trials.problems)} held-out instances, {budget_text(trials.budget)} of CPU a node "
+        f"for every row. Best generic solver: {best}. Differences are paired, with 95 % intervals, "
+        f"outliers clipped; nothing is published on fewer than {LEAST} instances."
+    )
+    columns = ("row", "energy", f"less {rows[0][0]} + refine", "CPU ms")
+    return Table("Trained, untrained and generic solvers at equal time", columns, tuple(body), note)
+
+
+def published(trials: Trials, numbers: Numbers, judged: Judged, **described: Any) -> Policy:
+    """The policy that a run ends with: tuned if it won, else the default, marked as such."""
+    kept = numbers if judged.won else DEFAULT
+    return trials.policy(kept, won=judged.won, **described)

@@ -1,0 +1,118 @@
+"""Trials: numbers or solvers on instances, at a budget of CPU time a node.
+
+Trial t is of instance t mod n with seed t div n, the same for everybody who is compared, so that
+differences are paired. A trial's energy is scaled by mean size / size of its instance: instances
+of one size keep their energies, and in a mixture the large ones do not decide alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policrf.crf.instance import Instance
+from policrf.crf.model import CRF
+from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.evaluation.cpu_time import cpu_budgets
+from policrf.policy.policy import Policy
+from policrf.policy.tuning import Tuning
+from policrf.solvers import solve
+from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+
+BRIEF = 0.002  # seconds of a solve that a scheduler may well leave alone
+UNBROKEN, ATTEMPTS = 1.3, 4  # wall time / CPU time of such a solve, and how often it is tried
+Problem = CRF | Instance
+Solver = str | Callable[..., None]
+
+
+class Measured(NamedTuple):
+    """One solve."""
+
+    energy: float
+    cpu: float
+    """CPU seconds."""
+    wall: float
+    """Seconds that it took from the tuning run."""
+
+
+def crf_of(problem: Problem) -> CRF:
+    """The CRF of an instance, or itself."""
+    return problem.crf if isinstance(problem, Instance) else problem
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Instances and the budget that they are solved with."""
+
+    problems: Sequence[Problem]
+    budget: float
+    """CPU seconds a node."""
+    seconds_of: Callable[[], float] = field(default=time.perf_counter)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Nodes of every instance."""
+        return [crf_of(problem).n_nodes for problem in self.problems]
+
+    @cached_property
+    def labels(self) -> tuple[int, int]:
+        """Fewest and most labels."""
+        counts = [crf_of(problem).n_labels for problem in self.problems]
+        return min(counts), max(counts)
+
+    def tuning(self, numbers: Numbers, *, won: bool) -> Tuning:
+        """The numbers, with what they were tried on."""
+        return Tuning(numbers, (min(self.sizes), max(self.sizes)), self.labels, self.budget, won)
+
+    def policy(self, numbers: Numbers, *, won: bool = True, **described: Any) -> Policy:
+        """The untrained rule with these numbers."""
+        return Policy.rule(self.tuning(numbers, won=won), self.labels[1], **described)
+
+    def measure(self, solver: Solver, trial: int, **options: Any) -> Measured:
+        """One solve within the budget; a solver that refuses the problem has energy +inf.
+
+        A short solve that other programs interrupted is made again: after that its caches are
+        cold, and a budget of a millisecond is worth half. Whether it was is no matter of energy.
+        """
+        brief = self.budget * self.sizes[trial % len(self.problems)] < BRIEF
+        solves = []
+        for _ in range(ATTEMPTS if brief else 1):
+            solves.append(self._measure_once(solver, trial, options))
+            if solves[-1].wall < UNBROKEN * solves[-1].cpu:
+                break
+        least = min(solves, key=lambda solved: solved.wall / max(solved.cpu, 1e-9))
+        return least._replace(wall=sum(solved.wall for solved in solves))
+
+    def _measure_once(self, solver: Solver, trial: int, options: dict[str, Any]) -> Measured:
+        place, seed = trial % len(self.problems), trial // len(self.problems)
+        problem, size = self.problems[place], self.sizes[place]
+        _ = crf_of(problem).arrays  # built before the clock runs
+        began = self.seconds_of()
+        with cpu_budgets():
+            start = time.perf_counter()
+            try:
+                energy = solve(
+                    problem, solver, seconds=self.budget * size, seed=seed, **options
+                ).energy
+            except (UnsupportedPotential, TooLarge):
+                energy = float("inf")
+            cpu = time.perf_counter() - start
+        scale = float(np.mean(self.sizes)) / size
+        return Measured(energy * scale, cpu, self.seconds_of() - began)
+
+    def warm_up(self, solvers: Sequence[str] = ()) -> None:
+        """Load every kernel that a trial may need: none is charged for that."""
+        smallest = self.problems[int(np.argmin(self.sizes))]
+        for start in STARTS:
+            numbers: dict[str, Any] = {"start": start, "random_first": 1, "icm": True}
+            solve(smallest, self.policy(DEFAULT), **numbers)
+        for solver in solvers:
+            try:
+                solve(smallest, solver, seconds=max(0.2, self.budget * min(self.sizes)))
+            except (UnsupportedPotential, TooLarge):
+                continue

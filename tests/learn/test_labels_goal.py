@@ -1,0 +1,72 @@
+"""Goal "labels": truth in what is learned, never in what is seen; judged by IoU and energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import policrf as pc
+from policrf.errors import InvalidInstance, InvalidOption
+from policrf.learn.labels_goal import with_truth
+
+SCENES = [pc.make_scene(20, "C", seed=seed) for seed in range(24)]
+QUICK = {"goal": "labels", "rounds": 2, "updates": 2, "batch": 8, "episodes": 2, "capacity": 500}
+
+
+def test_truth_moves_the_energy_towards_true_labels_and_leaves_features_alone():
+    scene = SCENES[0]
+    mixed = with_truth(scene, 0.5)
+    np.testing.assert_array_equal(mixed.features, scene.features)
+    true = np.maximum(scene.true_labels, 0)
+    wrong = (true + 1) % scene.crf.n_labels
+    plain = scene.crf.energy(true) - scene.crf.energy(wrong)
+    assert mixed.crf.energy(true) - mixed.crf.energy(wrong) < plain
+    strong = with_truth(scene, 1.0).crf
+    np.testing.assert_array_equal(pc.solve(strong, "unary").labels, true)
+    assert with_truth(scene, 0.0) is scene
+
+
+def test_what_does_not_win_is_the_untrained_rule(tmp_path):
+    lines = []
+    policy = pc.train(SCENES, **QUICK, truth=0.3, out=tmp_path, report=lines.append)
+    assert policy.training["won"] is False
+    assert "the untrained rule is returned" in lines[-1]["verdict"]
+    assert policy.spec.kind == "residual"
+    rows = {row[0]: row for row in lines[-1]["table"].rows}
+    assert {"untrained", "trained", "alpha_expansion", "refine"} <= set(rows)
+    assert all(0 <= row[3] <= 100 for row in rows.values())
+    stored = pc.load_policy(tmp_path / "best.safetensors")
+    assert stored.training["goal"] == "labels"
+    assert pc.solve(SCENES[0], stored).labels.shape == (20,)
+
+
+def test_all_of_the_truth_is_the_supervised_baseline():
+    policy = pc.train(SCENES, goal="labels", truth=1.0, rounds=1, updates=2)
+    assert policy.training["method"] == "Supervised"
+
+
+def test_without_truth_the_energy_is_judged():
+    bare = [pc.Instance(s.crf, s.features, s.edges, s.edge_weights) for s in SCENES]
+    lines = []
+    pc.train(bare, **QUICK, report=lines.append)
+    assert "energy" in lines[-1]["verdict"]
+    assert lines[-1]["table"].rows[0][3] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"truth": 1.5}, "truth is 1.5"),
+        ({"truth": "all"}, "truth is 'all'"),
+        ({"kind": "residual"}, "would see the truth"),
+        ({"luck": 1}, "no option 'luck'"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(InvalidOption, match=message):
+        pc.train(SCENES, **(QUICK | options))
+
+
+def test_too_few_instances_are_refused():
+    with pytest.raises(InvalidInstance, match="needs 20 or more"):
+        pc.train(SCENES[:19], goal="labels")

@@ -1,0 +1,105 @@
+"""Racing on made-up measurements: it finds what is better, and goes on after a kill."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from policrf.learn.tuning.candidates import SPACE, first_candidates, neighbour, next_candidates
+from policrf.learn.tuning.journal import Journal
+from policrf.learn.tuning.race import AT_FIRST, Racer
+from policrf.learn.tuning.trials import Measured
+from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+
+
+def noise(numbers: Numbers, trial: int) -> float:
+    return float(np.random.default_rng([trial, abs(hash(numbers)) % 2**32]).normal())
+
+
+def good_by_unary(numbers: Numbers, trial: int) -> Measured:
+    """Instances differ by far more than numbers do; a solve takes 10 ms of a made-up clock."""
+    better = 2.0 * (numbers.start == "unary") + 1.0 * (numbers.gain == 0.1)
+    return Measured(50.0 * math.sin(trial) - better + 0.3 * noise(numbers, trial), 0.01, 0.01)
+
+
+def racer(measure, folder=None, resume=False, seconds=8.0, report=None):
+    journal = Journal(folder, {"budget": "1us"}, resume=resume)
+    return Racer(measure, journal, seconds=seconds, most_trials=40, seed=3, report=report)
+
+
+def test_the_better_start_is_found_and_nothing_is_measured_after_time_is_out():
+    race, lines = racer(good_by_unary), []
+    race.report = lines.append
+    found = race.run()
+    assert found.numbers.start == "unary"
+    assert found.difference.limit < -1.5
+    assert race.spent <= 8.0 + 0.011
+    assert found.solves == round(race.spent / 0.01)
+    assert {line["race"] for line in lines} >= {1, 2}
+    assert all(line["candidates"] >= 1 and line["trials"] >= AT_FIRST for line in lines)
+
+
+def test_where_nothing_matters_the_default_is_found():
+    found = racer(lambda numbers, trial: Measured(float(trial), 0.01, 0.01)).run()
+    assert found.numbers == DEFAULT
+    assert found.difference.mean == 0.0
+
+
+def test_one_lost_solve_does_not_decide():
+    def measure(numbers: Numbers, trial: int) -> Measured:
+        lost = 500.0 if (numbers == DEFAULT and trial == 1) else 0.0
+        return Measured(trial + lost + 0.1 * noise(numbers, trial), 0.01, 0.01)
+
+    found = racer(measure).run()
+    assert abs(found.difference.mean) < 1.0
+
+
+def test_infinite_energies_lose():
+    def measure(numbers: Numbers, trial: int) -> Measured:
+        return Measured(1.0 if numbers.start == "rule" else math.inf, 0.01, 0.01)
+
+    assert racer(measure).run().numbers.start == "rule"
+
+
+def test_a_killed_race_goes_on_to_the_same_end(tmp_path):
+    made = []
+
+    def counted(numbers: Numbers, trial: int) -> Measured:
+        made.append((numbers, trial))
+        return good_by_unary(numbers, trial)
+
+    def killed(numbers: Numbers, trial: int) -> Measured:
+        if len(made) == 150:
+            raise KeyboardInterrupt
+        return counted(numbers, trial)
+
+    whole = racer(good_by_unary).run()
+    with pytest.raises(KeyboardInterrupt):
+        racer(killed, tmp_path).run()
+    with (tmp_path / "journal.jsonl").open("a") as file:
+        file.write('["half a li')
+    parts = racer(counted, tmp_path, resume=True).run()
+    assert parts == whole
+    assert len(made) == len(set(made)) == whole.solves
+
+
+def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed():
+    one, two = (first_candidates(60, np.random.default_rng(seed)) for seed in (1, 1))
+    assert one == two
+    assert one[0] == DEFAULT
+    assert len(set(one)) == 60
+    assert {numbers.start for numbers in one} == set(STARTS)
+    later = next_candidates(20, one[1:3], np.random.default_rng(0))
+    assert later[:3] == [DEFAULT, *one[1:3]]
+    for name, values in SPACE.items():
+        assert getattr(DEFAULT, name) in values
+
+
+def test_neighbours_differ_in_one_or_two_numbers():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        near = neighbour(DEFAULT, rng)
+        changed = [name for name in SPACE if getattr(near, name) != getattr(DEFAULT, name)]
+        assert 1 <= len(changed) <= 2

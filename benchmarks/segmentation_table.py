@@ -1,239 +1,257 @@
-"""The segmentation tables: nets, sizes, kinds of energy, solvers, and DenseCRF as a peer on VOC.
+"""What a chosen energy gives on images it was not chosen on, against the net and DenseCRF.
 
-    python benchmarks/segmentation_table.py ../shared/data --work tables/voc --nets half --sizes 250
-    python benchmarks/segmentation_table.py ../shared/data --dataset mots --work tables/mots
+    python benchmarks/segmentation_table.py DATA --work tables
+    python benchmarks/segmentation_table.py DATA --work tables --chosen-on train --sizes 1000
+    python benchmarks/segmentation_table.py DATA --work tables --boxes --sizes 1000
+    python benchmarks/segmentation_table.py DATA --work tables --dataset mots --nets full
 
-Everything is made by the product's own commands, each of which goes on where it was stopped:
-prepare (train and val), calibrate (train only), evaluate (val), then densecrf.py beside this file.
-`--steps` picks some of them. The table joins all results: NAME.md, NAME.csv (with IoU per class)
-and NAME.json in --out.
+VOC: val in two halves. prepare and calibrate run on each, and the energy of one is reported on the
+other; or chosen on train, reported on val. MOTS: chosen on 0000, reported on 0002. `--boxes` adds
+those of a detector that has not seen the images. All steps go on where they were stopped.
+
+Rows: the net, the superpixels' unaries alone, the default energy, the chosen one, each with the
+pixels decided at the end, and DenseCRF in the same run. Differences are paired by image (bootstrap,
+95 %). CPU seconds are those of everything after the net, one thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import json
-import subprocess
-import sys
+import time
 from pathlib import Path
 
 import numpy as np
 from command import run
+from densecrf import SETTINGS, confusion
+from densecrf import refine as dense_labels
 
-from policrf.evaluation.results import read_results
+from policrf.datasets.layouts.mots import Mots
+from policrf.datasets.layouts.voc import Voc
+from policrf.datasets.store import Prepared
+from policrf.evaluation.results import Result, read_results, to_line
 from policrf.evaluation.summary import ResultGrid
+from policrf.evaluation.tables import Table, write_tables
+from policrf.metrics import sparse_rows
+from policrf.solvers import solve
 from policrf.vision.classes import MOTS_LABELS, VOC_LABELS
+from policrf.vision.energy.build import to_instance, unary
+from policrf.vision.energy.weights import Energy
+from policrf.vision.images import read_image
+from policrf.vision.pixels.stage import refined_labels, stage_of
+from policrf.vision.segment import Segmenter
+from policrf.vision.superpixels.project import enlarged, project
 
 LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}
-SPLITS = {"voc": {"train": "train", "val": "val"}, "mots": {"train": "0000", "val": "0002"}}
 NETS = {
     "half": "deeplabv3_mnv2_dm05_pascal_quant.tflite",
     "full": "deeplabv3_mnv2_pascal_quant.tflite",
 }
-# The VOC detector has very likely seen the boxes of VOC val; the COCO one has not.
-DETECTORS = {"voc": "MobileNetV2-YOLOv3-Nano-voc.cfg", "coco": "yolo-fastest-1.1-xl.cfg"}
-HYPERCOLUMNS = (
-    "MobilenetV2/expanded_conv_2/add,MobilenetV2/expanded_conv_5/add,"
-    "MobilenetV2/expanded_conv_12/add,concat_projection/Relu"
-)
-KINDS = ("u", "u+p", "u+p+hop1", "u+p+hop1+hop2")
-SOLVERS = (
-    "icm", "highest_confidence_first", "alpha_expansion", "belief_propagation", "tree_reweighted",
-    "dual_decomposition", "mean_field", "lazy_flipper", "refine",
-)  # fmt: skip
-STEPS = ("prepare", "calibrate", "evaluate", "densecrf", "table")
+DETECTOR = "yolo-fastest-1.1-xl.cfg"  # learned on COCO: it has seen neither VOC nor MOTS
+NET, UNARY, DEFAULT, CHOSEN = "net", "unary", "default", "chosen"
+BEFORE = ("decode", "net")  # steps that no row is charged with
+SOLVER = "alpha_expansion"
 
 
-def prepare(options, net, size) -> None:
-    nets = options.data / "nets"
-    if options.dataset == "voc":
-        root, detector = options.data / "voc" / "VOC2012", DETECTORS[options.detector]
-        more = ["--threshold", 0.2]
-    else:
-        # Four windows: pedestrians vanish when a frame of 1242 pixels is shrunk to the net's 513.
-        root, detector = options.data / "mots" / "KITTI_MOTS", DETECTORS["coco"]
-        more = ["--threshold", 0.3, "--net-names", "voc", "--net-windows", 4, "--net-fit", "fill"]
-    for split, name in SPLITS[options.dataset].items():
-        out = options.work / f"{net}-{size}-{split}"
-        if (out / "index.json").exists():
-            continue
-        like = [] if split == "train" else ["--like", options.work / f"{net}-{size}-train"]
+def voc_halves(options) -> Path:
+    """A VOC folder with two more splits, half1 and half2 of val, drawn once."""
+    root, source = options.work / "voc", (options.data / "voc" / "VOC2012").resolve()
+    lists = root / "ImageSets" / "Segmentation"
+    lists.mkdir(parents=True, exist_ok=True)
+    for folder in ("JPEGImages", "SegmentationClass"):
+        if not (root / folder).exists():
+            (root / folder).symlink_to(source / folder)
+    for split in ("train", "val"):
+        text = (source / "ImageSets" / "Segmentation" / f"{split}.txt").read_text()
+        (lists / f"{split}.txt").write_text(text)
+    names = (lists / "val.txt").read_text().split()
+    order = np.random.default_rng(0).permutation(len(names))
+    for half, part in (("half1", order[::2]), ("half2", order[1::2])):
+        (lists / f"{half}.txt").write_text("\n".join(names[k] for k in sorted(part)) + "\n")
+    return root
+
+
+def parts_of(options) -> dict[str, str]:
+    """Where an energy is reported -> where it is chosen."""
+    if options.dataset == "mots":
+        return {"0002": "0000"}
+    if options.chosen_on == "train":
+        return {"val": "train"}
+    return {"half1": "half2", "half2": "half1"}
+
+
+def folder_of(options, net, size, split) -> Path:
+    return options.work / f"{net}-{size}-{split}{'-boxes' if options.boxes else ''}"
+
+
+def prepare(options, root, net, size, split) -> Path:
+    out, nets = folder_of(options, net, size, split), options.data / "nets"
+    detector = ["--detector", nets / DETECTOR] if options.boxes else []
+    more = [] if options.dataset == "voc" else ["--net-names", "voc", "--net-fit", "fill"]
+    if not (out / "index.json").exists():
         run(
-            "prepare", options.dataset, "--root", root, "--split", name,
-            "--net", nets / NETS[net], "--detector", nets / detector,
-            "--hypercolumns", HYPERCOLUMNS, "--superpixels", size, "--out", out,
-            "--jobs", options.jobs, *more, *like,
+            "prepare", options.dataset, "--root", root, "--split", split, "--net", nets / NETS[net],
+            "--superpixels", size, "--out", out, "--jobs", options.jobs, *more, *detector,
         )  # fmt: skip
+    return out
 
 
-def calibrate(options, net, size) -> None:
-    out = options.work / f"{net}-{size}-energy.yaml"
+def calibrate(options, folder) -> Path:
+    out = folder.with_name(folder.name + ".yaml")
     if not out.exists():
-        run(
-            "calibrate", options.work / f"{net}-{size}-train", "--out", out,
-            "--images", options.images, "--jobs", options.jobs,
-        )  # fmt: skip
+        run("calibrate", folder, "--out", out, "--jobs", options.jobs)
+    return out
 
 
-def evaluate(options, net, size) -> None:
-    for kind in KINDS:
-        solvers = ["unary"] if kind == "u" else options.solvers
-        if options.exact and size <= 250 and kind != "u":
-            solvers = [*solvers, "exact"]
-        run(
-            "evaluate", options.work / f"{net}-{size}-val", "--solvers", *solvers,
-            "--energy", options.work / f"{net}-{size}-energy.{kind}.yaml", "--potentials", kind,
-            "--seconds", options.seconds, "--jobs", options.jobs,
-            "--out", options.work / f"{net}-{size}-results-{kind}",
-        )  # fmt: skip
+def report(options, root, net, folder, split, energy) -> list[Result]:
+    """Every row on every image of a split; DenseCRF only once for all sizes."""
+    log = folder.with_name(f"{folder.name}-chosen-on-{energy.stem}.jsonl")
+    peers = options.work / f"{net}-{split}-densecrf.jsonl"
+    known, dense = read_results(log), read_results(peers)
+    done, peered = {r.name for r in known}, {r.name for r in dense}
+    nets, recipe = options.data / "nets", Prepared(folder).recipe
+    segmenter = Segmenter(
+        nets / NETS[net], nets / DETECTOR if options.boxes else None, energy=energy, recipe=recipe
+    )
+    segmenter.timer = time.process_time
+    dataset = (Voc if options.dataset == "voc" else Mots)(root, split)
+    for sample in dataset.samples():
+        asked = options.dataset == "voc" and sample.name not in peered
+        if sample.name in done and not asked:
+            continue
+        image, truth = read_image(sample.image), dataset.truth(sample)
+        made = segmenter(image, SOLVER, name=sample.name, truth=truth)
+        if sample.name not in done:
+            known += append(log, rows_of(segmenter, made, image, truth))
+        if asked:
+            dense += append(peers, dense_rows(made, image, truth))
+    return known + [result for result in dense if options.dataset == "voc"]
 
 
-def densecrf(options, net) -> None:
-    script = Path(__file__).with_name("densecrf.py")
-    subprocess.run(
-        [sys.executable, script, options.data / "voc" / "VOC2012", "--net",
-         options.data / "nets" / NETS[net], "--out", options.work / f"{net}-densecrf"],
-        check=True,
-    )  # fmt: skip
+def append(log, results) -> list[Result]:
+    with log.open("a", encoding="utf-8") as file:
+        file.write("".join(to_line(result) + "\n" for result in results))
+    return results
 
 
-def by_name(results):
-    return sorted(results, key=lambda result: result.name)
+def rows_of(segmenter, made, image, truth) -> list[Result]:
+    view, shape = made.view, image.shape[:2]
+    spent = {step: s for step, s in made.seconds.items() if step not in (*BEFORE, "total")}
+    pixels = spent.pop("pixels")
+    chosen = sum(spent.values())
+    shared = chosen - spent["solver"]
+    best = unary(view.record, segmenter.energy).argmin(axis=1)
+    maps = {UNARY: (project(best, view.segments, image.shape), shared)}
+    maps |= default_rows(view, shape, shared - spent["instance"])
+    maps[CHOSEN] = (project(made.solution.labels, view.segments, image.shape), chosen)
+    maps[f"{CHOSEN} + pixels"] = (made.labels, chosen + pixels)
+    rows = {NET: (sparse_rows(view.record.net_confusion).tolist(), 0.0)}
+    n_labels = view.record.n_labels
+    rows |= {name: (confusion(truth, labels, n_labels), s) for name, (labels, s) in maps.items()}
+    return [result_of(view, name, counts, s) for name, (counts, s) in rows.items()]
 
 
-def results_of(options, net, size, kind) -> dict[str, list]:
-    """Results of one kind of energy by solver, all on the same images in the same order."""
-    found: dict[str, list] = {}
-    for result in read_results(options.work / f"{net}-{size}-results-{kind}" / "results.jsonl"):
-        if not result.failed:
-            found.setdefault(result.solver, []).append(result)
-    whole = len(found.get("net", []))
-    return {solver: by_name(rows) for solver, rows in found.items() if len(rows) == whole}
+def default_rows(view, shape, before) -> dict:
+    """The energy of a user who has not calibrated."""
+    begun, energy = time.process_time(), Energy()
+    labels = solve(to_instance(view.record, energy), SOLVER).labels
+    solved = time.process_time()
+    fine = refined_labels(view, labels, stage_of(energy, "u+p", SOLVER))
+    ended = time.process_time()
+    return {
+        DEFAULT: (project(labels, view.segments, shape), before + solved - begun),
+        f"{DEFAULT} + pixels": (enlarged(fine, shape), before + ended - begun),
+    }
 
 
-def peers_of(options, net, images) -> dict[str, list]:
-    found: dict[str, list] = {}
-    for result in read_results(options.work / f"{net}-densecrf" / "results.jsonl"):
-        if result.solver != "net" and result.name in images:
-            found.setdefault(result.solver, []).append(result)
-    return {name: by_name(rows) for name, rows in found.items() if len(rows) == len(images)}
+def dense_rows(made, image, truth) -> list[Result]:
+    found = []
+    for name, setting in SETTINGS.items():
+        begun = time.process_time()
+        labels = dense_labels(image, made.view.distribution, *setting)
+        spent = time.process_time() - begun
+        counts = confusion(truth, labels, made.view.record.n_labels)
+        found.append(result_of(made.view, name, counts, spent))
+    return found
 
 
-def rows_of(options, net, size) -> tuple[list[dict], list[str]]:
-    """All rows of one net and size, with gains over the net, and pairs against the peers."""
-    rows, pairs = [], []
-    labels = LABELS[options.dataset]
-    kinds = {kind: results_of(options, net, size, kind) for kind in KINDS}
-    base = kinds["u"]
-    peers = peers_of(options, net, {result.name for result in base["net"]})
-    for kind, solvers in [*kinds.items(), ("pixels", {"net": base["net"]} | peers)]:
-        grid = ResultGrid([], labels)
-        grid.by_solver = solvers
-        for solver in solvers:
-            if solver in ("net", "oracle") and kind != "u":
-                continue
-            shown = "" if solver in ("net", "oracle") else kind
-            row = grid.row(solver) | {"net": net, "size": size, "kind": shown}
-            seconds = [result.cpu_seconds for result in solvers[solver]]
-            if np.isfinite(seconds).all():
-                row["cpu_seconds"] = float(np.mean(seconds))
-            for classes in ("all", "frequent"):
-                row[f"gain_{classes}"] = vars(grid.compare(solver, "net", classes))
-            rows.append(row)
-        for peer in peers if "alpha_expansion" in solvers else ():
-            grid.by_solver = solvers | peers
-            for classes in ("all", "frequent"):
-                pair = grid.compare("alpha_expansion", peer, classes)
-                pairs.append(
-                    f"| {net} | {size} | alpha_expansion {kind} − {peer} | {classes} "
-                    f"| {100 * pair.difference:+.2f} "
-                    f"({100 * pair.low:+.2f} … {100 * pair.high:+.2f}) | {100 * pair.wins:.0f} % |"
-                )
-    return rows, pairs
+def result_of(view, solver, counts, seconds) -> Result:
+    record = view.record
+    return Result(
+        solver, record.name, record.n_nodes, pixels=counts, seconds=seconds, cpu_seconds=seconds
+    )
 
 
-def table(options) -> None:
-    rows, pairs, labels = [], [], LABELS[options.dataset]
-    for net in options.nets:
-        for size in options.sizes:
-            if (options.work / f"{net}-{size}-results-u" / "results.jsonl").exists():
-                more_rows, more_pairs = rows_of(options, net, size)
-                rows += more_rows
-                pairs += more_pairs
-    lines = [
-        "| net | N asked | nodes | energy | solver | IoU (p) | gain over the net (95 %) "
-        "| frequent | gain | IoU (sp) | energy | gap % | CPU s |",
-        "|" + " --- |" * 13,
-    ]
-    for row in rows:
-        gain, frequent = row["gain_all"], row["gain_frequent"]
-        cells = [
-            row["net"], str(row["size"]), f"{row['nodes']:.0f}", row["kind"], row["solver"],
-            f"{100 * row['pixels_all']['iou']:.2f}",
-            f"{100 * gain['difference']:+.2f} "
-            f"({100 * gain['low']:+.2f} … {100 * gain['high']:+.2f})",
-            f"{100 * row['pixels_frequent']['iou']:.2f}",
-            f"{100 * frequent['difference']:+.2f} "
-            f"({100 * frequent['low']:+.2f} … {100 * frequent['high']:+.2f})",
-            f"{100 * row['superpixels_all']['iou']:.2f}" if "superpixels_all" in row else "–",
-            f"{row['energy']:.2f}" if "energy" in row else "–",
-            f"{100 * row['gap']:.3f}" if "gap" in row else "–",
-            f"{row['cpu_seconds']:.4f}" if "cpu_seconds" in row else "–",
-        ]  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
-    if pairs:
-        header = "| net | N asked | pair | classes | difference in IoU (p), 95 % | ahead in |"
-        lines += ["", header, "|" + " --- |" * 6, *pairs]
-    target = (options.out or options.work) / f"{options.name}.md"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    target.with_suffix(".json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    with target.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["net", "size", "kind", "solver", "all", "frequent", *labels])
-        for row in rows:
-            classes = [row["pixels_classes"][name] for name in labels]
-            means = [row["pixels_all"]["iou"], row["pixels_frequent"]["iou"]]
-            writer.writerow([row["net"], row["size"], row["kind"], row["solver"], *means, *classes])
-    print("\n".join(lines))
+def table_of(title, grid) -> Table:
+    """IoU, gains over the net and over DenseCRF, CPU time."""
+    peers = [name for name in SETTINGS if name in grid.by_solver]
+    dearest = max((cpu_of(grid, name) for name in peers), default=0.0)
+    rows = []
+    for solver in grid.solvers():
+        row, own = grid.row(solver), cpu_of(grid, solver)
+        cells = [f"{100 * row[f'pixels_{kind}']['iou']:.2f}" for kind in ("all", "frequent")]
+        for other in (NET, *peers):
+            cells += [gain(grid, solver, other, kind) for kind in ("all", "frequent")]
+        share = f"1/{dearest / own:.1f}" if dearest and own else ""
+        rows.append((solver, *cells, f"{1000 * own:.0f}", share))
+    columns = ["row", "IoU all", "frequent"]
+    columns += [f"− {other}, {kind}" for other in (NET, *peers) for kind in ("all", "frequent")]
+    results = grid.by_solver[NET]
+    nodes = np.mean([result.nodes for result in results])
+    note = (
+        f"{len(results)} images, {nodes:.0f} superpixels an image. CPU: milliseconds of one thread "
+        "after the net, and as a share of the dearer DenseCRF's."
+    )
+    return Table(title, (*columns, "CPU ms", "share"), tuple(rows), note)
 
 
-def data_parser(description) -> argparse.ArgumentParser:
-    """The options that say on what: data, nets, and where the work goes."""
-    parser = argparse.ArgumentParser(description=description)
+def cpu_of(grid, solver) -> float:
+    return float(np.mean([result.cpu_seconds for result in grid.by_solver[solver]]))
+
+
+def gain(grid, solver, other, classes) -> str:
+    """The paired difference with its 95 % interval, in points."""
+    if solver == other:
+        return ""
+    pair = grid.compare(solver, other, classes)
+    return f"{100 * pair.difference:+.2f} [{100 * pair.low:+.2f}, {100 * pair.high:+.2f}]"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="folder with voc/, mots/ and nets/")
     parser.add_argument("--dataset", default="voc", choices=list(LABELS))
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--chosen-on", default="halves", choices=["halves", "train"], help="VOC")
     parser.add_argument("--nets", nargs="+", default=list(NETS), choices=list(NETS))
-    return parser
+    parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 1000, 2000])
+    parser.add_argument("--boxes", action="store_true", help="with the detector of COCO's classes")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="folder of the tables; --work if not given")
+    parser.add_argument("--name", default="segmentation")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = data_parser(__doc__)
-    parser.add_argument("--detector", default="voc", choices=list(DETECTORS))
-    parser.add_argument("--sizes", nargs="+", type=int, default=[50, 250, 500, 2000])
-    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS)
-    parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
-    parser.add_argument("--exact", action="store_true", help="proven optima, up to N = 250")
-    parser.add_argument("--seconds", type=float, default=2.0, help="limit of a solver")
-    parser.add_argument("--images", type=int, default=150, help="training images to calibrate on")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument(
-        "--out", type=Path, help="folder of the tables; the work folder if not given"
-    )
-    parser.add_argument("--name", default="table", help="name of the tables")
-    options = parser.parse_args()
+    options = parse()
     options.work.mkdir(parents=True, exist_ok=True)
+    root = voc_halves(options) if options.dataset == "voc" else options.data / "mots" / "KITTI_MOTS"
+    made = []
     for net in options.nets:
         for size in options.sizes:
-            for step in (prepare, calibrate, evaluate):
-                if step.__name__ in options.steps:
-                    step(options, net, size)
-        if "densecrf" in options.steps and options.dataset == "voc":
-            densecrf(options, net)
-    if "table" in options.steps:
-        table(options)
+            found: list[Result] = []
+            for split, source in parts_of(options).items():
+                energy = calibrate(options, prepare(options, root, net, size, source))
+                folder = prepare(options, root, net, size, split)
+                found += report(options, root, net, folder, split, energy)
+            found.sort(key=lambda result: result.name)
+            title = f"{options.dataset}, {net} net, N = {size}"
+            made.append(table_of(title, ResultGrid(found, LABELS[options.dataset])))
+            print(made[-1].markdown(), flush=True)
+    names = ("dataset", "chosen_on", "nets", "sizes", "boxes")
+    config = {name: getattr(options, name) for name in names}
+    write_tables(options.out or options.work, options.name, made, config)
 
 
 if __name__ == "__main__":

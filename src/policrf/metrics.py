@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policrf.types import FloatArray, IntArray
+from policrf.types import VOID, FloatArray, IntArray, LabelMap
 
 FREQUENT = 10
 """Images that a class must occur in to count as frequent."""
@@ -32,6 +32,12 @@ def node_confusion(truth: IntArray, labels: IntArray) -> IntArray:
     known = truth.sum(axis=1) > 0
     majority = truth[known].argmax(axis=1)
     return pair_counts(majority, labels[known], (n_labels, n_labels))
+
+
+def map_confusion(truth: LabelMap, labels: LabelMap, n_labels: int) -> IntArray:
+    """`[L, L]` pixels by (true label, label), from two label maps `[H, W]`; void is left out."""
+    known = truth != VOID
+    return pair_counts(truth[known], labels[known], (n_labels, n_labels))
 
 
 def pair_counts(

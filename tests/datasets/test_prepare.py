@@ -23,7 +23,7 @@ from policrf.datasets.instances import load_prepared
 from policrf.datasets.store import SHARD_SIZE, Prepared, shard_path, write_shard
 from policrf.datasets.writer import _finish, _start
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 from policrf.vision.record import ARRAYS
 
 COUNT = SHARD_SIZE + 5
@@ -140,7 +140,7 @@ def test_data_of_another_schema_is_refused_in_one_sentence(scenes, prepared, tmp
     shutil.copytree(prepared, old)
     about = json.loads((old / "recipe.json").read_text())
     about["versions"]["schema"] = "1"
-    del about["recipe"]["follow_net"]
+    del about["recipe"]["follow_net"], about["sha256"]
     (old / "recipe.json").write_text(json.dumps(about))
     with pytest.raises(InvalidFile, match=r"old: prepared by another version.*prepare .* again"):
         Prepared(old)
@@ -270,3 +270,11 @@ def test_opening_reads_no_shard(tmp_path):
     assert instances[5_000:].names[0] == "image5000"
     with pytest.raises(InvalidFile, match=r"part-00312\.parquet"):
         instances[9_999]
+
+
+def test_two_images_of_one_stem_are_refused(tmp_path, capsys):
+    write_scene_folder(tmp_path, 2)
+    shutil.copy(tmp_path / "images" / "scene000.png", tmp_path / "images" / "scene001.webp")
+    assert call(prepare_arguments(tmp_path, tmp_path / "out")) == 2
+    assert "would both be called 'scene001'; rename or move" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -1,10 +1,12 @@
+import numpy as np
 import pytest
 from tests.vision.builders import prepared_scenes
 
 from policrf import make_scene
 from policrf.datasets.sources import load_instances
-from policrf.errors import InvalidFile
-from policrf.vision.energy_weights import Energy
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.scenes import make_family
+from policrf.vision.energy.weights import Energy
 
 
 def test_one_model_file_is_a_list_of_one(tmp_path):
@@ -17,7 +19,7 @@ def test_one_model_file_is_a_list_of_one(tmp_path):
     (plain,) = load_instances(tmp_path / "scene.npz", potentials="u+p")
     assert len(plain.crf.potentials) == 1
     (tmp_path / "model.txt").write_text("MARKOV")
-    with pytest.raises(InvalidFile, match=r"ends in \.uai or \.npz"):
+    with pytest.raises(InvalidFile, match=r"ends in \.uai, \.wcsp, \.cfn or \.npz"):
         load_instances(tmp_path / "model.txt")
 
 
@@ -32,3 +34,11 @@ def test_prepared_folders_take_an_energy_or_its_file(tmp_path):
     weights = [part[0].crf.potentials[0].weights.sum() for part in (strong, same, weak)]
     assert weights[0] == weights[1] == pytest.approx(2 * weights[2], rel=1e-6)
     assert all(instance.positions is not None for instance in same)
+
+
+def test_families_are_a_source_and_take_turns():
+    found = load_instances("family:parity+order:36+64", count=5, seed=3)
+    assert [instance.crf.n_nodes for instance in found] == [36, 64, 36, 64, 36]
+    np.testing.assert_array_equal(found[0].crf.unary, make_family("parity", 36, seed=3).unary)
+    with pytest.raises(InvalidOption, match="family:NAME:NODES"):
+        load_instances("family:parity:many")

@@ -9,17 +9,26 @@ from tests.vision.builders import call, prepared_scenes
 import policrf as pc
 from policrf.datasets.instances import load_prepared
 from policrf.datasets.sources import load_instances
+from policrf.datasets.store import Prepared
 from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
 from policrf.evaluation import runner
-from policrf.evaluation.results import read_results
+from policrf.evaluation.results import Result, read_results, rewrite
 from policrf.evaluation.runner import evaluate
 from policrf.metrics import dense_matrix, mean_iou
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
+from policrf.vision.images import read_mask
+from policrf.vision.nets.coco import CocoDetections
+from policrf.vision.segment import Segmenter
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 6) / "prepared"
+def scenes(tmp_path_factory):
+    return prepared_scenes(tmp_path_factory.mktemp("scenes"), 6)
+
+
+@pytest.fixture(scope="module")
+def prepared(scenes):
+    return scenes / "prepared"
 
 
 def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
@@ -48,7 +57,7 @@ def test_a_policy_with_and_without_search(prepared, tmp_path, capsys):
 
 def test_results_are_those_of_the_solver(prepared):
     instances = load_prepared(prepared, Energy(alpha=0.1))
-    results = evaluate(instances, ["net", "oracle", "unary", "icm"]).results
+    results = evaluate(instances, ["net", "oracle", "unary", "icm"], pixels=False).results
     assert len(results) == 24
     by_key = {result.key: result for result in results}
     for instance in instances:
@@ -65,6 +74,55 @@ def test_results_are_those_of_the_solver(prepared):
         oracle = dense_matrix(by_key["oracle", name].pixels, shape)
         assert mean_iou(oracle) >= mean_iou(pixels)
         assert np.trace(oracle) == instance.truth.max(axis=1).sum()
+
+
+def test_pixels_are_those_of_the_segmenter(scenes):
+    """The same image, scores, boxes, energy and solver: the same confusion, stage or not."""
+    energy = Energy(alpha=1.0, sigma_colour=5.0)
+    instances = load_prepared(scenes / "prepared", energy)
+    store, labels = instances.prepared, instances.prepared.labels
+    boxes = CocoDetections(scenes / "detections.json", scenes / "categories.names", labels)
+    rows = ["net", "oracle", "unary", "icm"]
+    found = {
+        pixels: {r.key: r for r in evaluate(instances, rows, pixels=pixels).results}
+        for pixels in (True, False)
+    }
+    changed = 0
+    for name in instances.names:
+        mask = read_mask(scenes / "masks" / f"{name}.png")
+        given = {
+            "scores": np.load(scenes / "scores" / f"{name}.npy"), "detections": boxes(name),
+            "truth": np.where(mask == 255, -1, mask).astype(np.int32), "name": name,
+        }  # fmt: skip
+        for pixels in (True, False):
+            segmenter = Segmenter(
+                recipe=store.recipe, energy=energy, reduction=store.reduction(), pixels=pixels
+            )
+            for solver in ("unary", "icm"):
+                made = segmenter(scenes / "images" / f"{name}.png", solver, **given)
+                result = found[pixels][solver, name]
+                confusion = dense_matrix(result.pixels, (len(labels),) * 2)
+                np.testing.assert_array_equal(confusion, made.confusion())
+                assert result.energy == pytest.approx(made.solution.energy)
+                assert math.isfinite(result.pixel_cpu_seconds) == (pixels and solver == "icm")
+        fine, coarse = (found[pixels]["icm", name] for pixels in (True, False))
+        changed += fine.pixels != coarse.pixels
+        assert fine.superpixels == coarse.superpixels
+        for row in rows[:3]:
+            assert found[True][row, name].pixels == found[False][row, name].pixels
+    assert changed > 0
+
+
+def test_an_image_is_rebuilt_once_for_all_rows(prepared, monkeypatch):
+    rebuilt, plain = [], Prepared.rebuilt
+
+    def counted(store, position, record):
+        rebuilt.append(position)
+        return plain(store, position, record)
+
+    monkeypatch.setattr(Prepared, "rebuilt", counted)
+    evaluate(load_prepared(prepared)[:2], ["unary", "icm", "alpha_expansion"])
+    assert rebuilt == [0, 1]
 
 
 def test_instances_of_any_source(tmp_path):
@@ -129,6 +187,9 @@ def test_command_writes_tables(prepared, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["rows"][3]["energy"] > 0
     assert call([*arguments, "--potentials", "u+p"]) == 2
     assert "its potentials differs" in capsys.readouterr().err
+    assert json.loads((out / "config.json").read_text())["pixels"] is True
+    assert call([*arguments, "--no-pixels"]) == 2
+    assert "its pixels differs" in capsys.readouterr().err
 
 
 def test_a_full_disk_keeps_what_is_finished(prepared, tmp_path):
@@ -185,3 +246,24 @@ def test_any_instances_can_be_evaluated(capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     expected = [pc.solve(pc.make_scene(30, "B", seed=seed), "icm").energy for seed in range(3)]
     assert rows[0]["energy"] == pytest.approx(np.mean(expected))
+
+
+def test_results_cut_inside_a_letter_go_on_from_the_whole_lines(tmp_path):
+    path = tmp_path / "results.jsonl"
+    results = [Result("icm", f"Straße {k}", 5, 1.5) for k in range(3)]
+    rewrite(path, results)
+    whole = path.read_bytes()
+    cut = whole.rindex("ß".encode()) + 1
+    path.write_bytes(whole[:cut])
+    assert [result.name for result in read_results(path)] == ["Straße 0", "Straße 1"]
+
+
+def test_a_damaged_result_is_named_by_its_line(tmp_path):
+    path = tmp_path / "results.jsonl"
+    rewrite(path, [Result("icm", f"scene {k}", 5, 1.5) for k in range(3)])
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + lines[1].replace("1.5", "2.5") + lines[2])
+    with pytest.raises(InvalidFile, match=r"results.jsonl, line 2: .*checksum.*delete this line"):
+        read_results(path)
+    path.write_text(lines[0] + lines[2])
+    assert [result.name for result in read_results(path)] == ["scene 0", "scene 2"]

@@ -4,7 +4,7 @@ from tests.vision.builders import LABELS, detections, recipe, scene, write_onnx
 
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import Detections
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 from policrf.vision.images import read_image, read_mask
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.pipeline import Pipeline
@@ -153,11 +153,21 @@ def test_both_stages_of_a_segmentation():
     expected = refined_labels(fine.view, fine.solution.labels, PixelStage())
     np.testing.assert_array_equal(fine.labels, expected)
     assert fine.report()["moved"] == pytest.approx((fine.labels != fine.coarse_labels).mean())
-    coarse = Segmenter(recipe=recipe(), energy=energy, potentials="u+p", pixels=None)(
+    coarse = Segmenter(recipe=recipe(), energy=energy, potentials="u+p", pixels=False)(
         rendered.image, "alpha_expansion", **given
     )
     np.testing.assert_array_equal(coarse.labels, fine.coarse_labels)
     assert (fine.labels != coarse.labels).any()
+    for strength in (0.0, 0.25):
+        weighed = Segmenter(
+            recipe=recipe(), energy=energy.replace(pixels=strength), potentials="u+p"
+        )(rendered.image, "alpha_expansion", **given)
+        expected = coarse.labels
+        if strength > 0:
+            stage = PixelStage().scaled(strength)
+            expected = refined_labels(fine.view, fine.solution.labels, stage)
+            assert (expected != fine.labels).any()
+        np.testing.assert_array_equal(weighed.labels, expected)
 
 
 def test_seconds_come_from_the_timer_that_was_chosen():

@@ -8,7 +8,7 @@ from policrf.datasets.layouts.mots import Mots
 from policrf.datasets.layouts.voc import Voc
 from policrf.errors import InvalidOption
 from policrf.vision.classes import VOC_LABELS
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 from policrf.vision.images import read_image
 from policrf.vision.nets.detectors import ClassRoles, Detector, detector_names
 from policrf.vision.nets.segmentation_net import NetOptions, SegmentationNet

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import fields, replace
 
 import numpy as np
@@ -13,9 +14,12 @@ from tests.vision.builders import (
 
 from policrf.cli.segment import Config, started
 from policrf.datasets.options import PrepareOptions
-from policrf.vision.energy_weights import Energy
+from policrf.datasets.store import Prepared
+from policrf.errors import InvalidOption
+from policrf.vision.energy.weights import Energy
 from policrf.vision.image_options import ImageOptions
 from policrf.vision.images import read_mask
+from policrf.vision.segment import Segmenter
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +68,9 @@ def test_the_net_of_a_user(tmp_path, scenes):
     ]  # fmt: skip
     assert call(command) == 0
     report = json.loads((out / "scene000.json").read_text())
+    assert report["net_windows"] == 1
+    assert call([*command, "--net-windows", "3"]) == 0
+    assert json.loads((out / "scene000.json").read_text())["net_windows"] == 3
     assert 20 <= report["superpixels"] <= 70
     assert np.isfinite(report["energy"])
 
@@ -234,3 +241,47 @@ def test_wrong_images_are_one_sentence(scenes, tmp_path, capsys, what):
     }  # fmt: skip
     assert f"{image}: {message[what]}" in error
     assert error.count("\n") == 1
+
+
+def test_results_never_replace_what_is_read(scenes, tmp_path, capsys):
+    folder = tmp_path / "photos"
+    shutil.copytree(scenes / "images", folder)
+    (folder / "scene001.png").unlink()
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    photo = folder / "scene000.png"
+    for image in (folder, photo):
+        assert call(arguments(scenes, image, folder)) == 2
+        assert "scene000.png is one of the files that are read" in capsys.readouterr().err
+    given = [*arguments(scenes, folder, scenes / "masks"), "--truth", str(scenes / "masks")]
+    assert call(given) == 2
+    assert "would replace it; choose another --out" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    found = Segmenter(recipe=Prepared(scenes / "prepared").recipe)(
+        photo, "icm", scores=np.load(scenes / "scores" / "scene000.npy")
+    )
+    with pytest.raises(InvalidOption, match="one of the files that are read"):
+        found.save(folder)
+
+
+@pytest.mark.parametrize("other", ["scene000.jpg", "scene000.overlay.png"])
+def test_two_images_of_one_name_are_refused(scenes, tmp_path, capsys, other):
+    folder, out = tmp_path / "photos", tmp_path / "out"
+    folder.mkdir()
+    for name in ("scene000.png", other):
+        shutil.copy(scenes / "images" / "scene000.png", folder / name)
+    assert call(arguments(scenes, folder, out)) == 2
+    assert "rename" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["../../x", "/x", "a/../../x", "..", "", "C:\\x", "a\0b"])
+def test_a_name_that_leaves_the_folder_is_refused(scenes, tmp_path, name):
+    segmenter = Segmenter(recipe=Prepared(scenes / "prepared").recipe)
+    scores = np.load(scenes / "scores" / "scene000.npy")
+    with pytest.raises(InvalidOption, match="it must be a plain name"):
+        segmenter(scenes / "images" / "scene000.png", "icm", name=name, scores=scores)
+    found = segmenter(scenes / "images" / "scene000.png", "icm", scores=scores)
+    view = replace(found.view, record=replace(found.view.record, name=name))
+    with pytest.raises(InvalidOption, match="it must be a plain name"):
+        replace(found, view=view).save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from policrf.crf.io.outputs import safe_name
 from policrf.errors import InvalidFile
 from policrf.types import LabelMap
 from policrf.vision.boxes import SupportRule
@@ -21,6 +22,19 @@ class Sample:
 
     name: str
     image: Path
+
+
+def checked_samples(samples: Sequence[Sample]) -> list[Sample]:
+    """The images, if each has a name of its own: files and results are kept by name."""
+    first: dict[str, Path] = {}
+    for sample in samples:
+        other = first.setdefault(safe_name(sample.name), sample.image)
+        if other is not sample.image:
+            raise InvalidFile(
+                f"{other} and {sample.image} would both be called {sample.name!r}; rename or move "
+                "one of them"
+            )
+    return list(samples)
 
 
 class Dataset(Protocol):
@@ -58,14 +72,13 @@ class SplitDataset:
 
 def relabeled(mask: LabelMap, labels: Mapping[int, int], where: str) -> LabelMap:
     """Map the values of a mask to labels; a value without one is an error that names it."""
-    highest = max(int(mask.max(initial=0)), max(labels))
-    unknown = -2
-    table = np.full(highest + 1, unknown, np.int32)
+    unknown, beyond = -2, max(labels) + 1
+    table = np.full(beyond + 1, unknown, np.int32)
     for value, label in labels.items():
         table[value] = label
     if mask.min(initial=0) < 0:
         raise InvalidFile(f"{where}: the mask has negative values")
-    out = table[mask]
+    out = table[np.minimum(mask, beyond)]
     if (out == unknown).any():
         at = np.argwhere(out == unknown)[0]
         known = sorted(labels)

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from policrf.crf.instance import Instance
 from policrf.crf.selection import parse_potentials
+from policrf.datasets.kept_pixels import RebuiltImage
 from policrf.datasets.lazy import LazyInstances
 from policrf.datasets.store import Prepared
-from policrf.vision.build import to_instance
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.build import to_instance
+from policrf.vision.energy.weights import Energy
+from policrf.vision.pixels.options import PixelStage
+from policrf.vision.pixels.stage import stage_of
 from policrf.vision.record import Record
 
 
@@ -54,6 +57,16 @@ class InstanceSequence(LazyInstances):
             label_names=self.prepared.labels,
             source={"prepared": self.prepared.folder.name},
         )
+
+    def stage(self, solver: str) -> PixelStage | None:
+        """The pixel stage that follows a solver, None where it has none or pixels are not kept."""
+        if not self.prepared.recipe.keep_pixels:
+            return None
+        return stage_of(self.energy, self.potentials, solver)
+
+    def rebuilt(self, position: int, record: Record) -> RebuiltImage:
+        """The pixel maps of one image, whose record is at hand."""
+        return self.prepared.rebuilt(self.positions[position], record)
 
     @property
     def names(self) -> list[str]:

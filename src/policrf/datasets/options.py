@@ -32,6 +32,9 @@ class PrepareOptions(ImageOptions):
     """mots: folder with TrackR-CNN results, SEQ.txt, for scores and boxes."""
     components: int = Recipe.components
     """Principal components of the hypercolumns to keep; 0 for none."""
+    keep_pixels: bool = Recipe.keep_pixels
+    """Keep the pixels, too (about half a megabyte an image): evaluate and calibrate then see what
+    segment gives."""
     like: Path | None = None
     """Prepared training data whose principal components to use."""
     limit: int | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from policrf.argument_types import shown
 from policrf.datasets import DATASETS
-from policrf.datasets.base import Dataset, Sample
+from policrf.datasets.base import Dataset, Sample, checked_samples
 from policrf.datasets.inputs import Inputs
+from policrf.datasets.kept_pixels import KeptPixels, keep
 from policrf.datasets.layouts.trackrcnn import TrackRcnn
 from policrf.datasets.opening import OPTIONS, open_dataset
 from policrf.datasets.options import PrepareOptions
@@ -30,6 +32,14 @@ class Skip:
 
     name: str
     reason: str
+
+
+class Made(NamedTuple):
+    """What was made of an image."""
+
+    record: Record
+    pixels: KeptPixels | None
+    """None where the recipe keeps none."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Plan:
 
     def samples(self) -> list[Sample]:
         """The images that are asked for."""
-        return self.inputs.dataset.samples()[: self.options.limit]
+        return checked_samples(self.inputs.dataset.samples())[: self.options.limit]
 
 
 def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareOptions) -> Plan:
@@ -82,6 +92,11 @@ def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareO
     """
     if isinstance(dataset, str):
         DATASETS.get(dataset)  # a wrong name is the first thing to hear about
+    elif not all(hasattr(dataset, part) for part in ("labels", "support", "samples", "truth")):
+        raise InvalidOption(
+            f"dataset is {shown(dataset)}; give a name ({', '.join(DATASETS.names())}), or a data "
+            "set with labels, support, samples and truth"
+        )
     _check(options)
     opened, about = _opened(dataset, root, options)
     recipe = make_recipe(opened, about, options)
@@ -139,6 +154,7 @@ def make_recipe(dataset: Dataset, about: dict[str, Any], options: PrepareOptions
         detector=file_digest(options.detector or options.detections),
         support=dataset.support,
         components=options.components,
+        keep_pixels=options.keep_pixels,
         dataset=about,
     )
     # The data set has read the labels already.
@@ -165,12 +181,14 @@ def _windows(dataset: Dataset, options: PrepareOptions) -> int:
     return 1
 
 
-def make_record(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Record | Skip:
+def make_record(plan: Plan, sample: Sample, cache: dict[str, Pipeline]) -> Made | Skip:
     """One image in a worker; `cache` keeps the pipeline between calls."""
     pipeline = cache.setdefault("pipeline", plan.pipeline())
     try:
         given = plan.inputs.load(sample)
-        return pipeline.view(given.pop("image"), **given).record
+        view = pipeline.view(given.pop("image"), **given)
+        kept = keep(view, given["truth"]) if plan.inputs.recipe.keep_pixels else None
+        return Made(view.record, kept)
     except PolicrfError as error:
         return Skip(sample.name, str(error))
     except MemoryError:

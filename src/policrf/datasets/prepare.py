@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from policrf.argument_types import typed
 from policrf.datasets.base import Dataset
 from policrf.datasets.options import PrepareOptions, changed
 from policrf.datasets.plan import Summary, make_plan
@@ -16,6 +17,7 @@ from policrf.datasets.workers import Advance
 from policrf.datasets.writer import write_prepared
 
 
+@typed()
 def prepare(
     dataset: str | Dataset,
     *,

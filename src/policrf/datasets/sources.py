@@ -2,6 +2,8 @@
 
 synthetic:A:250          scenes of regime A with 250 nodes (`make_scene`), as many as asked for
 synthetic:A+B:50+250     a mixture: regimes and sizes take turns
+family:parity:144        CRFs of a family of hard potentials with 144 nodes (`scenes.make_family`)
+synthetic:A:250:6+21     with 6 and 21 labels in turn; 21 unless told
 prepared/train           a folder that `policrf prepare` wrote, under an energy (energy.yaml)
 models/                  any folder of .npz and .uai files of one label set
 model.uai                one such file
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from policrf.argument_types import typed
 from policrf.crf.instance import Instance
 from policrf.crf.io import read
 from policrf.crf.selection import restrict
@@ -23,12 +26,13 @@ from policrf.datasets.lazy import Chosen
 from policrf.errors import InvalidFile, InvalidOption, MissingDependency
 
 if TYPE_CHECKING:
-    from policrf.vision.energy_weights import Energy
+    from policrf.vision.energy.weights import Energy
 
-SYNTHETIC = "synthetic"
+SYNTHETIC, FAMILY = "synthetic", "family"
 SCENES = 300  # how many scenes unless told
 
 
+@typed()
 def load_instances(
     source: str | Path,
     *,
@@ -43,7 +47,8 @@ def load_instances(
     Parameters
     ----------
     source
-        Scenes as "synthetic:A:250", a prepared folder, a folder of models, or one model file.
+        Scenes as "synthetic:A:250", CRFs as "family:parity:144", a prepared folder, a folder of
+        models, or one model file.
     energy
         The weights of prepared data, or the path of an energy.yaml.
     potentials
@@ -63,6 +68,8 @@ def load_instances(
         raise InvalidOption(f"the number of instances is {count}; it must be 0 (all) or more")
     if str(source).split(":")[0] == SYNTHETIC:
         return list(_scenes(str(source), potentials, count or SCENES, seed))
+    if str(source).split(":")[0] == FAMILY:
+        return list(_families(str(source), count or SCENES, seed))
     path = Path(source)
     if path.is_file():
         return [_model(path, potentials)]
@@ -80,14 +87,31 @@ def _scenes(source: str, potentials: str, count: int, seed: int) -> Iterator[Ins
     from policrf.scenes import make_scene
 
     parts = source.split(":")
+    numbers = [part.split("+") for part in parts[2:]]
+    if not 3 <= len(parts) <= 4 or not all(n.isdigit() for part in numbers for n in part):
+        raise InvalidOption(
+            f"{source!r}: scenes are given as synthetic:REGIME:NODES, as in synthetic:A:250, or "
+            "with numbers of labels, synthetic:A:250:6+21"
+        )
+    sizes, labels = [list(map(int, part)) for part in (numbers[0], (*numbers, ["21"])[1])]
+    kinds = list(product(parts[1].split("+"), sizes, labels))
+    for k in range(count):
+        regime, nodes, n_labels = kinds[k % len(kinds)]
+        yield make_scene(nodes, regime, seed=seed + k, potentials=potentials, n_labels=n_labels)
+
+
+def _families(source: str, count: int, seed: int) -> Iterator[Instance]:
+    from policrf.scenes import make_family
+
+    parts = source.split(":")
     if len(parts) != 3 or not all(size.isdigit() for size in parts[2].split("+")):
         raise InvalidOption(
-            f"{source!r}: scenes are given as synthetic:REGIME:NODES, as in synthetic:A:250"
+            f"{source!r}: families are given as family:NAME:NODES, as in family:parity:144"
         )
     kinds = list(product(parts[1].split("+"), (int(size) for size in parts[2].split("+"))))
     for k in range(count):
-        regime, nodes = kinds[k % len(kinds)]
-        yield make_scene(nodes, regime, seed=seed + k, potentials=potentials)
+        family, nodes = kinds[k % len(kinds)]
+        yield Instance.from_crf(make_family(family, nodes, seed=seed + k))
 
 
 def _prepared(

@@ -8,9 +8,10 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from policrf.errors import TooLarge
@@ -76,7 +77,8 @@ class Workers(Generic[Shared, Item, Result]):
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
-                waiting.append(self._pool.submit(_call, item))
+                with _interrupts_blocked():
+                    waiting.append(self._pool.submit(_call, item))
                 if len(waiting) >= AHEAD * self.jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -99,6 +101,19 @@ class Workers(Generic[Shared, Item, Result]):
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C, not even while they start; the parent hears it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(work: Any, shared: Any, parent: int) -> None:

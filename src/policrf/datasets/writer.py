@@ -8,6 +8,7 @@ number of processes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -15,22 +16,22 @@ from pathlib import Path
 import numpy as np
 
 from policrf.crf.io.files import make_folder
-from policrf.crf.io.json_text import read_json, write_json
+from policrf.crf.io.json_text import write_json, write_sealed_json
+from policrf.crf.io.outputs import check_output_folder, claimed, remove_unfinished
 from policrf.datasets.base import Sample
-from policrf.datasets.plan import Plan, Skip, Summary, make_columns, make_record
+from policrf.datasets.plan import Made, Plan, Skip, Summary, make_columns, make_record
 from policrf.datasets.store import (
     SHARD_SIZE,
-    read_reduction,
+    read_part,
     read_summary,
     shard_path,
-    write_reduction,
     write_shard,
 )
 from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.nets.hypercolumns import Reduction
+from policrf.vision.nets.reduction_files import read_reduction, reduction_digest, write_reduction
 from policrf.vision.recipe import Recipe, library_versions, read_recipe
-from policrf.vision.record import Record
 
 FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal components
 
@@ -51,10 +52,17 @@ def write_prepared(
     advance
         Called with the name of every image that is done.
     """
-    folder = Path(out)
     samples = plan.samples()
     plan = replace(plan, inputs=replace(plan.inputs, recipe=_described(plan, samples)))
+    check_output_folder(out)
     plan.pipeline().load()
+    with claimed(out) as folder:
+        return _write_all(plan, folder, samples, jobs, advance)
+
+
+def _write_all(
+    plan: Plan, folder: Path, samples: list[Sample], jobs: int, advance: Advance
+) -> Summary:
     _start(folder, plan.inputs.recipe)
     plan = replace(plan, reduction=_reduction(plan, folder, samples, jobs))
     numbers = range(-(-len(samples) // SHARD_SIZE))
@@ -65,17 +73,17 @@ def write_prepared(
         advance(sample.name)
     with closing(each(make_record, plan, todo, jobs)) as results:
         for number in missing:
-            records, skips = [], []
+            made, skips = [], []
             for sample in _part(samples, number):
                 result = next(results)
                 advance(sample.name)
-                if isinstance(result, Record):
-                    records.append(result)
+                if isinstance(result, Made):
+                    made.append(result)
                 elif plan.options.strict:
                     raise InvalidFile(f"{result.name}: {result.reason} (--strict stops here)")
                 else:
                     skips.append(result)
-            write_shard(shard_path(folder, number), records, [astuple(skip) for skip in skips])
+            _write(shard_path(folder, number), made, skips, plan.inputs.recipe)
     nodes, skips = _finish(folder, len(numbers))
     if not nodes:
         first = f"; the first, {skips[0].name}: {skips[0].reason}" if skips else ""
@@ -85,6 +93,16 @@ def write_prepared(
         skipped=tuple(skips),
         reused=total - len(todo),
         superpixels=float(np.mean(nodes)),
+    )
+
+
+def _write(path: Path, made: Sequence[Made], skips: Sequence[Skip], recipe: Recipe) -> None:
+    kept = [one.pixels for one in made if one.pixels is not None]
+    write_shard(
+        path,
+        [one.record for one in made],
+        [astuple(skip) for skip in skips],
+        kept if recipe.keep_pixels else None,
     )
 
 
@@ -105,7 +123,7 @@ def _start(folder: Path, recipe: Recipe) -> None:
     file = folder / "recipe.json"
     content = {"recipe": recipe.as_dict(), "versions": library_versions()}
     if file.exists():
-        there = read_json(file)
+        there = read_part(folder, file.name)
         difference = recipe.difference(read_recipe(there, folder))
         if difference is None and there["versions"] != content["versions"]:
             difference = "it was made with other versions of the libraries"
@@ -114,11 +132,10 @@ def _start(folder: Path, recipe: Recipe) -> None:
                 f"{folder} holds data of another recipe: {difference}; choose another --out, or "
                 "delete the folder"
             )
-        for leftover in (*folder.glob(".*"), *(folder / "shards").glob(".*")):
-            leftover.unlink()  # what a killed run was writing
+        remove_unfinished(make_folder(folder / "shards"))
         return
     make_folder(folder / "shards")
-    write_json(file, content)
+    write_sealed_json(file, content)
 
 
 def _reduction(plan: Plan, folder: Path, samples: list[Sample], jobs: int) -> Reduction | None:
@@ -145,17 +162,22 @@ def _reduction(plan: Plan, folder: Path, samples: list[Sample], jobs: int) -> Re
 
 def _finish(folder: Path, n_shards: int) -> tuple[list[int], list[Skip]]:
     """Write the report and, last, the index; the numbers of superpixels, and what was skipped."""
-    names, nodes, places, skips = [], [], [], []
+    names, nodes, places, digests, skips = ([] for _ in range(5))
     for number in range(n_shards):
         summary = read_summary(shard_path(folder, number))
         places += [[number, row] for row in range(len(summary["names"]))]
         names += summary["names"]
         nodes += summary["nodes"]
+        digests += summary["digests"]
         skips += [Skip(name, reason) for name, reason in summary["skipped"]]
     report = {
         "prepared": len(names),
         "skipped": [{"name": skip.name, "reason": skip.reason} for skip in skips],
     }
     write_json(folder / "report.json", report)
-    write_json(folder / "index.json", {"names": names, "nodes": nodes, "places": places})
+    index = {
+        "names": names, "nodes": nodes, "places": places, "digests": digests,
+        "reduction": reduction_digest(read_reduction(folder)),
+    }  # fmt: skip
+    write_sealed_json(folder / "index.json", index)
     return nodes, skips

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
-from policrf.crf.io.json_text import to_json
+from policrf.crf.io.checksums import SHORT, sealed, unsealed
+from policrf.crf.io.json_text import as_bytes, as_json, to_json
+from policrf.crf.io.text import parsing, read_bytes, whole_lines
 from policrf.errors import InvalidFile
+
+_NUMBERS = ("energy", "seconds", "cpu_seconds", "pixel_cpu_seconds")
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,11 @@ class Result:
     seconds: float = math.nan
     cpu_seconds: float = math.nan
     """Processor time of the solving thread: what other work on the machine does not change."""
+    pixel_cpu_seconds: float = math.nan
+    """The same of the pixel stage; not a number where there was none."""
     pixels: list[list[int]] | None = None
-    """Confusion of pixels as rows (true, predicted, count), see `metrics.sparse_rows`; None without
-    truth."""
+    """Confusion of pixels, after the pixel stage if there was one, as rows (true, predicted,
+    count), see `metrics.sparse_rows`; None without truth."""
     superpixels: list[list[int]] | None = None
     """The same for superpixels, each counted once under the majority of its pixels."""
     failed: str = ""
@@ -41,17 +48,58 @@ class Result:
 
 
 def to_line(result: Result) -> str:
-    """JSON, with null for what is not finite."""
-    return to_json(result, ascii_only=False)
+    """JSON, with null for what is not finite, and a checksum of the line at its end."""
+    return to_json(sealed(as_json(result), digits=SHORT), ascii_only=False)
 
 
 def from_line(line: str) -> Result:
-    """What `to_line` wrote."""
-    values = json.loads(line)
-    for name in ("energy", "seconds", "cpu_seconds"):
+    """What `to_line` wrote; anything else is a ValueError."""
+    with parsing("a result", "not a line of JSON"):
+        values = json.loads(line)
+    if not isinstance(values, dict):
+        raise InvalidFile("a result is a JSON object")
+    values = unsealed(values, "a result", "solve it again")
+    for name in _NUMBERS:
         values[name] = math.nan if values.get(name) is None else values[name]
-    values["lower_bound"] = -math.inf if values["lower_bound"] is None else values["lower_bound"]
+    bound = values.get("lower_bound")
+    values["lower_bound"] = -math.inf if bound is None else bound
+    _check(values)
     return Result(**values)
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Refuse a field that is missing, not known or of another type."""
+    known = {field.name: field for field in fields(Result)}
+    if not {"solver", "name", "nodes"} <= values.keys() <= known.keys():
+        raise InvalidFile("a result has other fields")
+    wrong = [name for name in (*_NUMBERS, "lower_bound") if not _is_number(values[name])]
+    wrong += [name for name in ("solver", "name", "failed") if not _is(values.get(name, ""), str)]
+    wrong += [] if _is(values.get("optimal", False), bool) else ["optimal"]
+    wrong += [] if _is(values["nodes"], int) and values["nodes"] >= 0 else ["nodes"]
+    terms = values.get("terms", {})
+    if not _is(terms, dict) or not all(v is None or _is_number(v) for v in terms.values()):
+        wrong.append("terms")
+    wrong += [name for name in ("pixels", "superpixels") if not _are_rows(values.get(name))]
+    if wrong:
+        raise InvalidFile(f"a result's field {wrong[0]!r} is of another type")
+
+
+def _is(value: Any, kind: type) -> bool:
+    return type(value) is kind
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**62)
+
+
+def _are_rows(value: Any) -> bool:
+    """Whether it is None, or rows of (true, predicted, count)."""
+    if value is None:
+        return True
+    return _is(value, list) and all(
+        _is(row, list) and len(row) == 3 and all(_is(v, int) and 0 <= v < 2**62 for v in row)
+        for row in value
+    )
 
 
 def read_results(path: Path) -> list[Result]:
@@ -59,16 +107,16 @@ def read_results(path: Path) -> list[Result]:
     if not path.exists():
         return []
     results = []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    for at, line in enumerate(lines, start=1):
+    for at, line in enumerate(whole_lines(read_bytes(path, "results")), start=1):
         if not line:
             continue
         try:
-            results.append(from_line(line))
-        except (ValueError, TypeError, KeyError):
-            if at == len(lines):
-                break
-            raise InvalidFile(f"{path}, line {at}: not a result; delete the file") from None
+            results.append(from_line(line.decode()))
+        except ValueError as error:
+            raise InvalidFile(
+                f"{path}, line {at}: not a result, or damaged ({error}); delete this line, and the "
+                "same command solves it again"
+            ) from None
     return results
 
 
@@ -77,4 +125,4 @@ def rewrite(path: Path, results: Iterable[Result]) -> None:
     from policrf.crf.io.files import atomic_write
 
     with atomic_write(path) as file:
-        file.write("".join(to_line(result) + "\n" for result in results).encode())
+        file.write(as_bytes("".join(to_line(result) + "\n" for result in results)))

@@ -1,52 +1,29 @@
-"""The solver × instance grid: on all cores, resumable, every labeling judged the same way.
-
-Two rows come for free with prepared data: "net", the segmentation net's own pixels at full
-resolution, and "oracle", the best labeling that the superpixels allow.
-"""
+"""The solver × instance grid: on all cores, resumable, every labeling judged the same way."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-import numpy as np
-
+from policrf.argument_types import typed
 from policrf.crf.instance import Instance
-from policrf.crf.io.files import make_folder
+from policrf.crf.io.outputs import claimed
 from policrf.datasets.workers import each
-from policrf.errors import InvalidFile, InvalidInstance, InvalidOption, UnsupportedPotential
+from policrf.errors import InvalidFile, InvalidInstance
+from policrf.evaluation.judging import Job, Task, parse_row, solve_one
 from policrf.evaluation.results import Result, read_results, rewrite, to_line
-from policrf.evaluation.subjects import Subject, label_names, read_subject, subject_names
+from policrf.evaluation.subjects import label_names, subject_names
 from policrf.evaluation.summary import ResultGrid
-from policrf.metrics import node_confusion, pixel_confusion, sparse_rows
-from policrf.solvers import solve
+from policrf.random_numbers import checked_seed
 from policrf.solvers.spec import SolverSpec
 
-REFERENCES = ("net", "oracle")
 PATIENCE = 2.0  # seconds of work in this process before others are started
 
 
-def parse_row(text: str) -> SolverSpec:
-    """A row of the grid: a solver or policy with options, or one of the references."""
-    return SolverSpec(text, text) if text in REFERENCES else SolverSpec.parse(text)
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker process needs: the instances, and how they are solved."""
-
-    instances: Sequence[Instance]
-    seconds: float | None = None
-    seed: int = 0
-
-
-Task = tuple[SolverSpec, int]
-
-
+@typed()
 def evaluate(
     instances: Sequence[Instance],
     solvers: Sequence[str],
@@ -54,6 +31,7 @@ def evaluate(
     out: str | Path | None = None,
     seconds: float | None = None,
     seed: int = 0,
+    pixels: bool = True,
     jobs: int = 1,
     advance: Callable[[str], None] = lambda text: None,
 ) -> ResultGrid:
@@ -72,6 +50,9 @@ def evaluate(
         Time limit of one solver on one instance.
     seed
         Of the solvers, and of the bootstrap behind the intervals.
+    pixels
+        Decide pixels near the boundaries again, as `Segmenter` does, and judge what comes out; for
+        prepared images whose pixels were kept. Energies are those of the superpixels' labels.
     jobs
         Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
     advance
@@ -82,8 +63,6 @@ def evaluate(
     >>> grid.row("icm")["energy"] <= grid.row("unary")["energy"]
     True
     """
-    if isinstance(solvers, str):
-        raise InvalidOption(f"solvers is {solvers!r}; give a list of them: [{solvers!r}]")
     if len(instances) == 0:
         raise InvalidInstance("there are no instances to evaluate on")
     if not isinstance(instances[0], Instance):
@@ -91,8 +70,22 @@ def evaluate(
             f"instances holds a {type(instances[0]).__name__}; Instance.from_crf makes one of a CRF"
         )
     specs = [parse_row(text) for text in dict.fromkeys(solvers)]
-    job = Job(instances, seconds, seed)
-    log = None if out is None else make_folder(out) / "results.jsonl"
+    job = Job(instances, seconds, checked_seed(seed), pixels)
+    if out is None:
+        return _evaluate(job, specs, None, jobs, advance)
+    with claimed(out) as folder:
+        return _evaluate(job, specs, folder / "results.jsonl", jobs, advance)
+
+
+def _evaluate(
+    job: Job,
+    specs: Sequence[SolverSpec],
+    log: Path | None,
+    jobs: int,
+    advance: Callable[[str], None],
+) -> ResultGrid:
+    """Solve what is missing in the log."""
+    instances = job.instances
     known = {result.key: result for result in (read_results(log) if log else [])}
     names = subject_names(instances)
     tasks = [(spec, k) for k in range(len(instances)) for spec in specs]
@@ -107,7 +100,7 @@ def evaluate(
             append(result)
             advance(result.solver)
     results = [known[spec.text, names[k]] for spec, k in tasks]
-    return ResultGrid(results, label_names(instances), seed)
+    return ResultGrid(results, label_names(instances), job.seed)
 
 
 class _Log:
@@ -119,7 +112,7 @@ class _Log:
 
     def __enter__(self) -> Callable[[Result], None]:
         if self.path is not None:
-            self.file = open(self.path, "a", encoding="utf-8")
+            self.file = open(self.path, "a", encoding="utf-8", errors="backslashreplace")
         return self.append
 
     def append(self, result: Result) -> None:
@@ -149,64 +142,3 @@ def _run(job: Job, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
         yield solve_one(job, task, cache)
         done += 1
     yield from each(solve_one, job, tasks[done:], jobs)
-
-
-def solve_one(job: Job, task: Task, cache: dict[str, Any]) -> Result:
-    """One solver on one instance."""
-    spec, position = task
-    if cache.get("position") != position:
-        cache.update(position=position, subject=read_subject(job.instances, position))
-    subject: Subject = cache["subject"]
-    if spec.name in REFERENCES:
-        return _reference(spec, subject)
-    return judged(subject.instance, spec, subject.name, job.seconds, job.seed)
-
-
-def judged(
-    instance: Instance, spec: SolverSpec, name: str, seconds: float | None, seed: int
-) -> Result:
-    """Solve an instance and hold the labeling against the truth."""
-    n_nodes = instance.crf.n_nodes
-    solver = spec.solver  # a policy's file is read here: no part of the solver's time
-    start = time.thread_time()
-    try:
-        solution = solve(instance, solver, seconds=seconds, seed=seed, **spec.options)
-    except UnsupportedPotential as error:
-        return Result(spec.text, name, n_nodes, failed=str(error))
-    cpu_seconds = time.thread_time() - start
-    pixels = superpixels = None
-    if instance.truth is not None:
-        pixels = sparse_rows(pixel_confusion(instance.truth, solution.labels)).tolist()
-        superpixels = sparse_rows(node_confusion(instance.truth, solution.labels)).tolist()
-    return Result(
-        solver=spec.text,
-        name=name,
-        nodes=n_nodes,
-        energy=solution.energy,
-        terms=instance.crf.terms(solution.labels),
-        lower_bound=solution.lower_bound,
-        optimal=solution.optimal,
-        seconds=solution.seconds,
-        cpu_seconds=cpu_seconds,
-        pixels=pixels,
-        superpixels=superpixels,
-    )
-
-
-def _reference(spec: SolverSpec, subject: Subject) -> Result:
-    name, truth, n_nodes = subject.name, subject.instance.truth, subject.instance.crf.n_nodes
-    if truth is None:
-        return Result(spec.text, name, n_nodes, failed="there is no truth")
-    if spec.name == "net":
-        if subject.net_confusion is None:
-            return Result(spec.text, name, n_nodes, failed="no net has labeled these pixels")
-        pixels = sparse_rows(subject.net_confusion).tolist()
-        return Result(spec.text, name, n_nodes, pixels=pixels)
-    best = np.argmax(truth, axis=1)
-    return Result(
-        spec.text,
-        name,
-        n_nodes,
-        pixels=sparse_rows(pixel_confusion(truth, best)).tolist(),
-        superpixels=sparse_rows(node_confusion(truth, best)).tolist(),
-    )

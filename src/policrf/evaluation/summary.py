@@ -92,6 +92,9 @@ class ResultGrid:
             row["terms"] = _mean_terms(results)
             row["seconds"] = float(np.mean([result.seconds for result in results]))
             row["cpu_seconds"] = float(np.mean([result.cpu_seconds for result in results]))
+            spent = [r.pixel_cpu_seconds for r in results if np.isfinite(r.pixel_cpu_seconds)]
+            if spent:
+                row["pixel_cpu_seconds"] = float(np.mean(spent))
             row["optimal"] = float(np.mean([result.optimal for result in results]))
             row |= self._gap(results)
         return row

@@ -19,7 +19,7 @@ def summary_markdown(rows: Sequence[dict[str, Any]], comparisons: Sequence[Compa
     """One line a solver: IoU in points with intervals, energy, gap in %, seconds."""
     header = (
         "solver", "IoU (p)", "95 %", "IoU (p) frequent", "IoU (sp)", "accuracy", "energy", "gap %",
-        "proven", "seconds", "CPU",
+        "proven", "seconds", "CPU", "CPU pixels",
     )  # fmt: skip
     lines = [_line(header), _line(["---"] * len(header))]
     lines += [_line(_cells(row)) for row in rows]
@@ -60,6 +60,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         f"{100 * row['optimal']:.0f} %" if "optimal" in row else MISSING,
         f"{row['seconds']:.4f}" if "seconds" in row else MISSING,
         f"{row['cpu_seconds']:.4f}" if "cpu_seconds" in row else MISSING,
+        f"{row['pixel_cpu_seconds']:.4f}" if "pixel_cpu_seconds" in row else MISSING,
     ]
 
 

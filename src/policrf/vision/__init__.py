@@ -1,10 +1,11 @@
 """Image -> instance and back.
 
 An image goes through `pipeline` (superpixels, net, detector, foregrounds) into a `record` of raw
-quantities; `build` applies an energy's weights to it; `segment` does all of it for one photo.
+quantities; `energy` applies weights to it; `segment` does all of it for one photo.
 
     nets/           files of segmentation nets and detectors, hypercolumns, precomputed detections
     superpixels/    SLIC, cut along a net's labels, which superpixels touch, labels back onto pixels
+    energy/         the weights, and what they make of a record
     pixels/         pixels near the boundaries of a solution, decided again
     calibration/    choosing the weights on prepared training data
 

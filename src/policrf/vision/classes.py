@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf import limits
+from policrf.crf.io.text import read_text
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.yaml_file import read_mapping
 
@@ -76,13 +78,12 @@ def match_classes(
 
 def read_names(path: str | Path) -> tuple[str, ...]:
     """One class name a line, as Darknet's `.names` files have them."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFile(f"{path}: class names cannot be read ({error})") from None
+    lines = read_text(path, "a list of class names", most=limits.NAMES_BYTES).splitlines()
     names = tuple(line.strip() for line in lines if line.strip())
     if not names:
         raise InvalidFile(f"{path}: no class names; write one a line")
+    if any("\0" in name for name in names):
+        raise InvalidFile(f"{path}: not a text file; write one class name a line")
     return names
 
 
@@ -91,5 +92,7 @@ def read_class_map(path: str | Path) -> dict[str, str | None]:
     loaded = read_mapping(path, "the class map", "motorcycle: motorbike")
     for name, label in loaded.items():
         if not isinstance(name, str) or not (label is None or isinstance(label, str)):
-            raise InvalidFile(f"{path}: {name!r}: {label!r} is not a class name and a label name")
+            raise InvalidFile(
+                f"{path}: {name!r:.40}: {label!r:.40} is not a class name and a label name"
+            )
     return loaded

@@ -8,8 +8,6 @@ one integer a pixel.
 
 from __future__ import annotations
 
-import os
-import struct
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policrf.errors import InvalidFile
+from policrf import limits
+from policrf.crf.io.files import atomic_write, existing_file
+from policrf.crf.io.text import parsing
+from policrf.errors import InvalidFile, TooLarge
 from policrf.optional import need
 from policrf.plots.colours import label_colours
 from policrf.types import LabelMap, Pixels
@@ -28,15 +29,13 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".p
 def read_image(path: str | Path) -> Pixels:
     """An image file as upright RGB."""
     pillow = _open(path)
-    try:
-        if pillow.mode.startswith(("I", "F")):
-            return _deep_grey(np.asarray(pillow), path)
+    if pillow.mode.startswith(("I", "F")):
+        return _deep_grey(np.asarray(pillow), path)
+    with parsing(path, "the image cannot be decoded"):
         upright = need("PIL.ImageOps", "Pillow").exif_transpose(pillow)
         if upright.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in upright.info:
             upright = _over_white(upright.convert("RGBA"))
         return np.array(upright.convert("RGB"), np.uint8, order="C")
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
-        raise InvalidFile(f"{path}: the image cannot be decoded ({error})") from None
 
 
 def _over_white(image: Any) -> Any:
@@ -66,37 +65,33 @@ def _deep_grey(values: NDArray[Any], path: str | Path) -> Pixels:
 def read_mask(path: str | Path) -> LabelMap:
     """A mask file as stored: palette indices, or 8- or 16-bit values."""
     pillow = _open(path)
-    try:
-        if pillow.mode not in ("P", "L", "1") and not pillow.mode.startswith("I"):
-            raise InvalidFile(
-                f"{path}: a mask holds one label a pixel (palette or greyscale PNG), "
-                f"this is {pillow.mode}"
-            )
+    if pillow.mode not in ("P", "L", "1") and not pillow.mode.startswith("I"):
+        raise InvalidFile(
+            f"{path}: a mask holds one label a pixel (palette or greyscale PNG), "
+            f"this is {pillow.mode}"
+        )
+    with parsing(path, "the mask cannot be decoded"):
         return np.asarray(pillow).astype(np.int32)
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
-        if isinstance(error, InvalidFile):
-            raise
-        raise InvalidFile(f"{path}: the mask cannot be decoded ({error})") from None
 
 
 def _open(path: str | Path, *, load: bool = True) -> Any:
     image_module = need("PIL.Image", "Pillow")
-    if not os.path.exists(path):
-        raise InvalidFile(f"{path}: there is no such file")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # Pillow's own size warning; the limit itself is an error
+    if existing_file(path).stat().st_size == 0:
+        raise InvalidFile(f"{path}: not a readable picture (it is empty)")
+    with parsing(path, "not a readable picture"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's own size warning; the limit is below
+        try:
             pillow = image_module.open(path)
-            if load:
-                pillow.load()
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError) as error:
-        size = os.path.getsize(path) if os.path.isfile(path) else -1
-        why = "it is empty" if size == 0 else str(error).replace(str(path), "the file")
-        raise InvalidFile(f"{path}: not a readable picture ({why})") from None
-    except image_module.DecompressionBombError as error:
-        raise InvalidFile(f"{path}: too large a picture ({error})") from None
+        except image_module.DecompressionBombError as error:  # Pillow has a limit of its own
+            raise TooLarge(f"{path}: too large a picture ({error})") from None
+        width, height = pillow.size
+        if not 0 < width * height <= limits.IMAGE_PIXELS:
+            raise TooLarge(
+                f"{path}: too large a picture, its header says {width}×{height} pixels; the limit "
+                f"is {limits.IMAGE_PIXELS:,} (policrf.limits.IMAGE_PIXELS)"
+            )
+        if load:
+            pillow.load()
     return pillow
 
 
@@ -113,12 +108,10 @@ def write_image(pixels: Pixels, path: str | Path) -> None:
 
 
 def _save(image: Any, path: str | Path) -> None:
-    target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
-    try:
+    suffix = Path(path).suffix.lower()
+    kind = need("PIL.Image", "Pillow").registered_extensions().get(suffix)
+    if kind is None:
+        raise InvalidFile(f"{path}: pictures are not written as {suffix or 'files without suffix'}")
+    with atomic_write(path) as file:
         # The lowest level of PNG takes a fifth of the time of the default, for a fifth more bytes.
-        image.save(temporary, **({"compress_level": 1} if target.suffix == ".png" else {}))
-        os.replace(temporary, target)
-    except (OSError, ValueError) as error:
-        temporary.unlink(missing_ok=True)
-        raise InvalidFile(f"{path}: the picture cannot be written ({error})") from None
+        image.save(file, format=kind, **({"compress_level": 1} if kind == "PNG" else {}))

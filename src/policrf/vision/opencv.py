@@ -121,8 +121,8 @@ class Darknet:
 def _input_size(cfg: Path) -> tuple[int, int]:
     """Width and height from the [net] section."""
     found: dict[str, int] = {}
-    for line in cfg.read_text(errors="replace").splitlines():
+    for line in cfg.read_text(encoding="utf-8", errors="replace").splitlines():
         key, _, value = (part.strip() for part in line.partition("="))
-        if key in ("width", "height") and value.isdigit():
+        if key in ("width", "height") and value.isdecimal() and len(value) < 6:
             found.setdefault(key, int(value))
     return found.get("width", 416), found.get("height", 416)

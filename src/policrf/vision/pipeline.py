@@ -23,9 +23,11 @@ from policrf.vision.boxes import (
     box_nodes,
     support_labels,
 )
+from policrf.vision.nets.grids import Grid
 from policrf.vision.nets.hypercolumns import Reduction, edge_products, hypercolumns
-from policrf.vision.nets.loaded import LoadedNets
+from policrf.vision.nets.loaded import LoadedNets, label_distribution
 from policrf.vision.opencv import resize
+from policrf.vision.pixels.maps import PixelMaps
 from policrf.vision.recipe import Recipe
 from policrf.vision.record import Record
 from policrf.vision.stopwatch import Stopwatch, Timer
@@ -34,24 +36,22 @@ from policrf.vision.superpixels.far import far_edges
 from policrf.vision.superpixels.project import enlarged
 from policrf.vision.superpixels.regions import Regions, find_regions
 from policrf.vision.unaries import (
-    merge_classes,
     node_distribution,
     node_log_probability,
     node_means,
     pixel_counts,
-    pixel_distribution,
 )
 
 
-@dataclass(frozen=True)
-class ImageView:
-    """A record with the pixel maps that it was made from (at the working size)."""
+@dataclass(frozen=True, eq=False)
+class ImageView(PixelMaps):
+    """All that there is of an image."""
 
-    record: Record
-    segments: Segments
-    distribution: Float32Array  # [L, H, W]
+    image: Pixels
+    """At the working size, `[H, W, 3]`."""
+    scores: tuple[Grid, ...]
+    """What the net said, one grid a window."""
     detections: Detections
-    lab: Float32Array  # [H, W, 3], after the blur
     seconds: dict[str, float]
     """What each part took: net, upsampling, superpixels, averages, detector, foreground, graph."""
 
@@ -61,6 +61,7 @@ class _Parts(NamedTuple):
 
     work: Pixels
     """The image at the working size."""
+    scores: tuple[Grid, ...]
     regions: Regions
     pixels: Float32Array
     """Distribution of every pixel, `[L, H, W]`."""
@@ -143,8 +144,10 @@ class Pipeline:
             record=record,
             segments=parts.regions.segments,
             distribution=parts.pixels,
-            detections=found,
             lab=parts.regions.lab,
+            image=parts.work,
+            scores=parts.scores,
+            detections=found,
             seconds=clock.seconds,
         )
 
@@ -157,15 +160,17 @@ class Pipeline:
         work = _working_size(image, recipe.max_side)
         score_grids, inner = self.nets.scores(work, scores)
         clock("net")
-        pixels = pixel_distribution(score_grids, work.shape[0], work.shape[1], recipe.score_kind)
-        pixels = merge_classes(pixels, self.nets.class_labels(), len(recipe.labels))
+        pixels = label_distribution(score_grids, work.shape[:2], recipe)
         clock("upsampling")
         regions = find_regions(work, pixels, recipe)
         clock("superpixels")
         nodes = node_distribution(pixels, regions.own)
         columns = hypercolumns(inner, nodes, regions.segments)
         clock("averages")
-        return _Parts(work=work, regions=regions, pixels=pixels, nodes=nodes, columns=columns)
+        return _Parts(
+            work=work, scores=tuple(score_grids), regions=regions, pixels=pixels, nodes=nodes,
+            columns=columns,
+        )  # fmt: skip
 
     def _of_superpixels(self, parts: _Parts) -> dict[str, Any]:
         """A record's fields of superpixels and of the borders between them."""

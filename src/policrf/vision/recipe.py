@@ -14,9 +14,10 @@ from policrf.crf.io.json_text import as_json
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.boxes import SupportRule
 from policrf.vision.nets.segmentation_net import Fit, NetOptions
+from policrf.vision.recipe_checks import check_fields
 from policrf.vision.unaries import ScoreKind
 
-SCHEMA = 2
+SCHEMA = 3
 _LIBRARIES = (
     "numpy", "scipy", "numba", "opencv-python-headless", "pillow", "pyarrow", "onnxruntime",
     "ai-edge-litert", "pycocotools",
@@ -79,23 +80,13 @@ class Recipe:
     """Which boxes HOP2 asks for a quota."""
     components: int = 32
     """Principal components of the hypercolumns that are kept."""
+    keep_pixels: bool = True
+    """Keep what the pixel maps of an image are rebuilt from, beside its record."""
     dataset: dict[str, Any] = field(default_factory=dict)
     """Which images these are: name, split, root folder's name."""
 
     def __post_init__(self) -> None:
-        least = {"superpixels": 1, "max_side": 16, "slic_iterations": 1, "net_windows": 0}
-        least |= {"detector_windows": 1, "components": 0, "smallest": 1, "long_range": 0}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise InvalidOption(
-                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
-                )
-        for name in ("compactness", "grabcut_scale", "far_reach", "far_colour"):
-            if not getattr(self, name) > 0:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("threshold", "overlap"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidOption(f"{name} is {getattr(self, name)}; it must be within 0 … 1")
+        check_fields(vars(self))
 
     def net_options(self) -> NetOptions:
         """The part that concerns the segmentation net."""
@@ -125,7 +116,10 @@ class Recipe:
         tuples: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
         }
-        return Recipe(**tuples)
+        try:
+            return Recipe(**tuples)
+        except InvalidOption as error:
+            raise InvalidFile(f"{where}: {error}; prepare the images again") from None
 
     def difference(self, other: Recipe) -> str | None:
         """The first field in which two recipes differ, as text."""
@@ -138,13 +132,16 @@ class Recipe:
 
 def read_recipe(content: dict[str, Any], folder: Path) -> Recipe:
     """The recipe of a prepared folder from its recipe.json; other schemas are refused."""
-    found = str(content.get("versions", {}).get("schema", "none"))
+    versions = content.get("versions", {})
+    if not isinstance(versions, dict) or not isinstance(content.get("recipe", {}), dict):
+        raise InvalidFile(f"{folder / 'recipe.json'}: not a recipe; prepare the images again")
+    found = str(versions.get("schema", "none"))
     if found != str(SCHEMA):
         raise InvalidFile(
             f"{folder}: prepared by another version of policrf (its records have schema {found}, "
             f"this version reads {SCHEMA}); prepare the images again, into another folder"
         )
-    return Recipe.from_dict(content["recipe"], str(folder / "recipe.json"))
+    return Recipe.from_dict(content.get("recipe", {}), str(folder / "recipe.json"))
 
 
 def file_digest(path: str | Path | None) -> str:

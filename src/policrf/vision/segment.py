@@ -13,32 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.potentials import Potts
-from policrf.crf.selection import parse_potentials
+from policrf.argument_types import typed
+from policrf.crf.io.outputs import safe_name
 from policrf.solvers import DEFAULT_SOLVER, solve
 from policrf.types import Float32Array, LabelMap, Pixels, Solution
 from policrf.vision.boxes import Detections
-from policrf.vision.build import to_instance
 from policrf.vision.classes import VOC_LABELS
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.build import to_instance
+from policrf.vision.energy.weights import Energy
 from policrf.vision.images import read_image
 from policrf.vision.nets.detectors import detector_names
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.nets.segmentation_net import AUTOMATIC
 from policrf.vision.pipeline import ImageView, Pipeline
-from policrf.vision.pixels.options import PixelStage
-from policrf.vision.pixels.stage import refined_labels
+from policrf.vision.pixels.stage import refined_labels, stage_of
 from policrf.vision.recipe import Recipe
 from policrf.vision.segmentation import Segmentation
 from policrf.vision.stopwatch import Stopwatch, Timer
 from policrf.vision.superpixels.project import enlarged
 
-DEFAULT_STAGE = PixelStage()
-
 
 class Segmenter:
     """Nets, recipe and energy, ready for images: `Segmenter(net, detector)("photo.jpg").labels`."""
 
+    @typed()
     def __init__(
         self,
         net: str | Path | None = None,
@@ -49,7 +47,7 @@ class Segmenter:
         reduction: Reduction | None = None,
         potentials: str = "u+p+hop1+hop2",
         features: str = "paper",
-        pixels: PixelStage | None = DEFAULT_STAGE,
+        pixels: bool = True,
         **settings: Any,
     ) -> None:
         """Make a segmenter; nets are loaded with the first image.
@@ -71,8 +69,8 @@ class Segmenter:
         features
             "paper", "appearance" or "paper+appearance".
         pixels
-            How pixels near the boundaries are decided again; None leaves the superpixels' labels.
-            An energy without edges, or the solver "unary", is the net alone: there it has no part.
+            Decide pixels near the boundaries again at the end, as strongly as the energy's weight
+            `pixels` says; False leaves the superpixels' labels.
         settings
             Fields of `Recipe`, such as superpixels=500 or hypercolumns=("inner",).
         """
@@ -93,6 +91,7 @@ class Segmenter:
         self.timer: Timer = time.perf_counter
         """Where seconds come from; set it to `time.process_time` for CPU seconds."""
 
+    @typed()
     def __call__(
         self,
         image: str | Path | Pixels,
@@ -133,6 +132,7 @@ class Segmenter:
         pixels = image if isinstance(image, np.ndarray) else read_image(image)
         if name is None:
             name = "image" if isinstance(image, np.ndarray) else Path(image).stem
+        safe_name(name)
         clock("decode")
         view = self.pipeline.view(
             pixels, name=name, scores=scores, detections=detections, truth=truth, timer=self.timer
@@ -163,13 +163,12 @@ class Segmenter:
                 "total": clock.total(),
             },
             truth=truth,
+            source=None if isinstance(image, np.ndarray) else Path(image),
         )
 
     def _labels(self, view: ImageView, solution: Solution) -> LabelMap:
         """The label of every pixel at the working size."""
-        has_edges = Potts in parse_potentials(self.potentials) and (
-            self.energy.alpha > 0 or self.energy.long_range > 0
-        )
-        if self.pixels is None or not has_edges or solution.solver == "unary":
+        stage = stage_of(self.energy, self.potentials, solution.solver) if self.pixels else None
+        if stage is None:
             return np.asarray(solution.labels, np.int32)[view.segments]
-        return refined_labels(view, solution.labels, self.pixels)
+        return refined_labels(view, solution.labels, stage)

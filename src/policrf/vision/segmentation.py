@@ -12,15 +12,19 @@ import numpy as np
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import make_folder
 from policrf.crf.io.json_text import as_json, write_json
-from policrf.metrics import class_iou, mean_iou, pair_counts
+from policrf.crf.io.outputs import safe_name
+from policrf.errors import InvalidOption
+from policrf.metrics import class_iou, map_confusion, mean_iou
 from policrf.plots.colours import overlay
-from policrf.types import VOID, IntArray, LabelMap, Pixels, Solution
-from policrf.vision.build import box_members
-from policrf.vision.energy_weights import Energy
+from policrf.types import IntArray, LabelMap, Pixels, Solution
+from policrf.vision.energy.build import box_members
+from policrf.vision.energy.weights import Energy
 from policrf.vision.images import write_image, write_labels
 from policrf.vision.pipeline import ImageView
 from policrf.vision.superpixels.project import enlarged, project
 from policrf.vision.unaries import best_labels
+
+LARGEST_PANEL = 1024  # pixels; a panel of the figure shows half as many
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,8 @@ class Segmentation:
     """What each step took."""
     truth: LabelMap | None = None
     """What it was given to compare with, −1 = void."""
+    source: Path | None = None
+    """The image's file, which is never written over."""
 
     @property
     def coarse_labels(self) -> LabelMap:
@@ -53,9 +59,7 @@ class Segmentation:
         """Pixels by (true label, label), `[L, L]`; None without truth."""
         if self.truth is None:
             return None
-        known = self.truth != VOID
-        n_labels = self.view.record.n_labels
-        return pair_counts(self.truth[known], self.labels[known], (n_labels, n_labels))
+        return map_confusion(self.truth, self.labels, self.view.record.n_labels)
 
     def report(self) -> dict[str, Any]:
         """What there is to say about it, as plain values."""
@@ -69,6 +73,7 @@ class Segmentation:
             "image": record.name,
             "size": [int(record.width), int(record.height)],
             "superpixels": record.n_nodes,
+            "net_windows": len(self.view.scores),
             "solver": self.solution.solver,
             "energy": self.solution.energy,
             "terms": self.instance.crf.terms(self.solution.labels),
@@ -103,15 +108,14 @@ class Segmentation:
 
     def save(self, folder: str | Path, *, figure: bool = False) -> list[Path]:
         """NAME.png (palette), NAME.overlay.png, NAME.json and, if asked, NAME.figure.png."""
-        target = Path(folder)
-        stem = target / self.view.record.name
-        make_folder(stem.parent)
-        paths = [stem.with_name(stem.name + end) for end in (".png", ".overlay.png", ".json")]
+        paths = result_files(folder, self.view.record.name, figure=figure)
+        if self.source is not None:
+            refuse_replacing(paths, [self.source])
+        make_folder(paths[0].parent)
         write_labels(self.labels, paths[0])
         write_image(overlay(self.image, self.labels), paths[1])
         write_json(paths[2], self.report())
         if figure:
-            paths.append(stem.with_name(stem.name + ".figure.png"))
             self.figure(paths[3])
         return paths
 
@@ -120,18 +124,37 @@ class Segmentation:
         from policrf.plots.figures import SegmentedImage, segmentation_figure
 
         record = self.view.record
+        step = -(-max(self.labels.shape) // LARGEST_PANEL)
+        labels = self.labels[::step, ::step]
         shown = SegmentedImage(
-            image=self.image,
-            segments=enlarged(self.view.segments, self.image.shape[:2]),
+            image=self.image[::step, ::step],
+            segments=enlarged(self.view.segments, labels.shape),
             record=record,
             members=box_members(record, self.energy.foreground),
-            labels=self.labels,
+            labels=labels,
             label_names=self.instance.label_names,
-            truth=self.truth,
+            truth=None if self.truth is None else self.truth[::step, ::step],
             title=f"{record.name}: {self.solution.solver}, {record.n_nodes} superpixels, "
             f"energy {self.solution.energy:.2f}",
         )
         segmentation_figure(path, shown)
+
+
+def result_files(folder: str | Path, name: str, *, figure: bool = False) -> list[Path]:
+    """Where `Segmentation.save` writes what it found for the image of that name."""
+    ends = [".png", ".overlay.png", ".json", *([".figure.png"] if figure else [])]
+    return [Path(folder) / f"{safe_name(name)}{end}" for end in ends]
+
+
+def refuse_replacing(results: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse results that would take the place of a file that is read."""
+    places = {path.resolve() for path in inputs}
+    for path in results:
+        if path.resolve() in places:
+            raise InvalidOption(
+                f"{path} is one of the files that are read, and the results would replace it; "
+                "choose another --out"
+            )
 
 
 def iou_report(confusion: IntArray, net: IntArray, names: Sequence[str]) -> dict[str, Any]:

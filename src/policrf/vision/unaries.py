@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policrf.compiled import kernel
+from policrf.crf.io.npy import read_arrays
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array, IntArray, Segments
 from policrf.vision.nets.grids import Grid
@@ -115,19 +116,10 @@ def read_scores(path: str | Path, n_classes: int, kind: ScoreKind) -> Float32Arr
     file = Path(path)
     if not file.is_file():
         raise InvalidFile(f"{file}: there is no such score file")
-    try:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            values = loaded
-        else:
-            with loaded:
-                if not loaded.files:
-                    raise InvalidFile(f"{file}: the archive is empty")
-                values = loaded["scores" if "scores" in loaded.files else loaded.files[0]]
-    except (OSError, ValueError, EOFError) as error:
-        if isinstance(error, InvalidFile):
-            raise
-        raise InvalidFile(f"{file}: not a readable .npy or .npz file ({error})") from None
+    arrays = read_arrays(file, "a readable .npy or .npz file")
+    if not arrays:
+        raise InvalidFile(f"{file}: the archive is empty")
+    values = arrays.get("scores", next(iter(arrays.values())))
     return checked_scores(values, n_classes, kind, str(file))
 
 
@@ -144,9 +136,12 @@ def checked_scores(
         )
     if values.dtype.kind not in "fiu":
         raise InvalidFile(f"{where}: scores are {values.dtype}, not numbers")
+    if values.size == 0:
+        raise InvalidFile(f"{where}: scores have shape {list(values.shape)}, of no pixels")
     if values.shape[2] != n_classes:
         values = values.transpose(1, 2, 0)
-    scores = np.ascontiguousarray(values, np.float32)
+    with np.errstate(over="ignore"):  # what is too large is infinite, and refused
+        scores = np.ascontiguousarray(values, np.float32)
     if values.dtype.kind != "f" and kind == "probabilities":
         scores /= 255 if values.dtype.itemsize == 1 else 65535
     if not np.isfinite(scores).all():

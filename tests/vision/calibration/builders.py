@@ -76,7 +76,9 @@ def write_records(folder: Path, records: list[Record]) -> Path:
     """A prepared folder that holds these records."""
     (folder / "shards").mkdir(parents=True)
     write_shard(shard_path(folder, 0), records, [])
-    recipe = Recipe(labels=LABELS, net_classes=LABELS, components=0, dataset={"name": "grid"})
+    recipe = Recipe(
+        labels=LABELS, net_classes=LABELS, components=0, keep_pixels=False, dataset={"name": "grid"}
+    )
     content = {"recipe": recipe.as_dict(), "versions": library_versions()}
     write_json(folder / "recipe.json", content)
     index = {

@@ -5,11 +5,13 @@ import pytest
 from tests.vision.builders import call, prepare_arguments, prepared_scenes, without_truth
 from tests.vision.calibration.builders import record, write_records
 
+from policrf.datasets.instances import load_prepared
 from policrf.errors import InvalidInstance, InvalidOption
-from policrf.vision.calibration import search
+from policrf.evaluation.runner import evaluate
+from policrf.vision.calibration import counting, search
 from policrf.vision.calibration.calibrate import calibrate
 from policrf.vision.calibration.options import Grids
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 
 GRIDS = Grids(
     alpha=(0.2, 0.8),
@@ -104,7 +106,7 @@ def test_one_seed_one_answer_and_processes_do_not_change_it(smooth, tmp_path):
 def test_a_killed_calibration_goes_on_from_its_journal(smooth, tmp_path, monkeypatch):
     journal = tmp_path / "energy.journal.jsonl"
     solved = []
-    count = search.KeptImage.counts
+    count = counting.KeptImage.counts
 
     def counted(image, *rest):
         solved.append(image.record.name)
@@ -113,7 +115,7 @@ def test_a_killed_calibration_goes_on_from_its_journal(smooth, tmp_path, monkeyp
         return count(image, *rest)
 
     whole = calibrate(smooth, **SETTINGS)
-    monkeypatch.setattr(search.KeptImage, "counts", counted)
+    monkeypatch.setattr(counting.KeptImage, "counts", counted)
     with pytest.raises(KeyboardInterrupt):
         calibrate(smooth, journal=journal, **SETTINGS)
     with journal.open("a") as file:
@@ -134,6 +136,30 @@ def test_a_journal_of_another_question_is_not_used(smooth, tmp_path):
     changed = calibrate(smooth, journal=journal, images=12, seed=1, **SETTINGS)
     assert journal.read_text().split("\n")[0] != before
     assert changed == calibrate(smooth, images=12, seed=1, **SETTINGS)
+
+
+def test_pixels_are_tried_last_and_scored_as_evaluate_does(tmp_path):
+    scenes = prepared_scenes(tmp_path, 12)
+    found = calibrate(scenes / "prepared", force=True, **SETTINGS)
+    assert found.stages()[-2:] == ["pixels", "profile"]
+    before = [t for t in found.trials if t.stage not in ("pixels", "profile")]
+    assert all(trial.energy.pixels == 0 for trial in before)
+    tried = [t for t in found.trials if t.stage == "pixels"]
+    assert {t.energy.pixels for t in tried} == {0.5, 1.0}
+    assert {(t.energy.alpha, t.energy.long_range) for t in tried} >= {(4, 1), (16, 4)}
+    for trial in [*tried[:3], tried[-1], before[-1]]:
+        instances = load_prepared(scenes / "prepared", trial.energy)
+        row = evaluate(instances, ["icm"]).row("icm")
+        assert trial.iou == pytest.approx(row["pixels_all"]["iou"], abs=1e-12)
+    assert not any("hold no pixels" in warning for warning in found.warnings)
+    assert "| pixels | pixels 0.5, " in found.markdown()
+
+
+def test_without_pixels_the_stage_is_left_out_with_a_sentence(smooth):
+    found = calibrate(smooth, **SETTINGS)
+    assert "pixels" not in found.stages()
+    assert found.energy.pixels == 0
+    assert any("hold no pixels" in warning for warning in found.warnings)
 
 
 def test_wrong_options(smooth):

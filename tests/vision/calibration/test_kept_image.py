@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from tests.vision.builders import record
 
-from policrf.vision.build import to_instance
 from policrf.vision.calibration.kept_image import KeptImage
 from policrf.vision.calibration.options import GATES, Grids
 from policrf.vision.calibration.stages import Survey, all_stages, net_alone, terms_of
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.build import to_instance
+from policrf.vision.energy.weights import Energy
 
 
 def test_the_kept_image_builds_what_to_instance_builds():
@@ -16,7 +16,7 @@ def test_the_kept_image_builds_what_to_instance_builds():
     image = record(3)
     kept = KeptImage(image, "here")
     rng = np.random.default_rng(0)
-    survey = Survey(quantiles=(0.3, 0.8), spread=0.2, boxes=True)
+    survey = Survey(quantiles=(0.3, 0.8), spread=0.2, boxes=True, pixels=True)
     base = Energy(unary="pixels", alpha=4.0, w=0.2, lambda_=1.0, support="all", long_range=1.0)
     energies = [
         energy
@@ -37,4 +37,4 @@ def test_the_kept_image_builds_what_to_instance_builds():
 
 def test_terms_are_told_by_weights():
     assert terms_of(net_alone(Energy())) == ()
-    assert terms_of(Energy(long_range=1.0, w=0.0)) == ("p", "far", "hop2")
+    assert terms_of(Energy(long_range=1.0, w=0.0)) == ("p", "far", "hop2", "pixels")

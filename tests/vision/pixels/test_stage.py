@@ -7,12 +7,13 @@ import pytest
 from tests.vision.builders import recipe, scene
 
 from policrf.errors import InvalidOption
+from policrf.vision.energy.weights import Energy
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.pixels.around import Widths, look_around
 from policrf.vision.pixels.distance import near_boundary
 from policrf.vision.pixels.grid import Contrast, grid_of
 from policrf.vision.pixels.options import PixelStage
-from policrf.vision.pixels.stage import around, pixel_problem, refined_labels
+from policrf.vision.pixels.stage import around, pixel_problem, refined_labels, stage_of
 
 STAGE = PixelStage(width=4, reach=20)
 
@@ -109,3 +110,26 @@ def test_superpixels_lie_where_their_pixels_do(view):
 def test_wrong_values_are_named(name, value):
     with pytest.raises(InvalidOption, match=f"pixels: {name} is"):
         PixelStage(**{name: value})
+
+
+def test_the_strength_weighs_all_but_the_scores():
+    half = STAGE.scaled(0.5)
+    assert (half.votes, half.ratio, half.grid) == (1.0, 0.5, 5.0)
+    assert (half.width, half.reach, half.contrast) == (STAGE.width, STAGE.reach, STAGE.contrast)
+
+
+@pytest.mark.parametrize(
+    ("changes", "potentials", "solver", "strength"),
+    [
+        ({}, "u+p", "icm", 1.0),
+        ({"pixels": 0.5}, "u+p+hop1", "alpha_expansion", 0.5),
+        ({"alpha": 0}, "u+p", "icm", 1.0),
+        ({"pixels": 0}, "u+p", "icm", None),
+        ({"alpha": 0, "long_range": 0}, "u+p", "icm", None),
+        ({}, "u+hop1", "icm", None),
+        ({}, "u+p", "unary", None),
+    ],
+)
+def test_the_stage_follows_energies_with_edges(changes, potentials, solver, strength):
+    expected = None if strength is None else PixelStage().scaled(strength)
+    assert stage_of(Energy(**changes), potentials, solver) == expected

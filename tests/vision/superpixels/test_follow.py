@@ -8,8 +8,8 @@ from scipy import ndimage
 from tests.vision.builders import LABELS, recipe, scene
 from tests.vision.superpixels.test_adjacency import slow_adjacency
 
-from policrf.vision.build import unary
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.build import unary
+from policrf.vision.energy.weights import Energy
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.superpixels.follow import follow_labels, fragment_size
 from policrf.vision.superpixels.pieces import Pieces, join_small

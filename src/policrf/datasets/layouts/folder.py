@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from policrf.crf.io.files import shown_name
 from policrf.datasets.base import Sample, existing_folder, relabeled
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.types import VOID, LabelMap
@@ -30,7 +31,8 @@ class Folder:
         files = [path for path in files if not path.name.startswith(".")]
         if not files:
             raise InvalidFile(f"{root}: there are no images ({', '.join(IMAGE_SUFFIXES)})")
-        return [Sample(path.relative_to(root).with_suffix("").as_posix(), path) for path in files]
+        stems = [path.relative_to(root).with_suffix("").as_posix() for path in files]
+        return [Sample(shown_name(stem), path) for stem, path in zip(stems, files, strict=True)]
 
     def truth(self, sample: Sample) -> LabelMap | None:
         """The mask of the same name."""

@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from policrf.crf.io.files import shown_name
+from policrf.crf.io.text import read_text
 from policrf.datasets.base import Sample, SplitDataset
 from policrf.errors import InvalidFile
 from policrf.types import VOID, LabelMap
@@ -58,7 +60,7 @@ class Mots(SplitDataset):
         for sequence in self.sequences():
             frames = sorted((images / sequence).iterdir())
             frames = [path for path in frames if path.suffix.lower() in IMAGE_SUFFIXES]
-            out += [Sample(f"{sequence}/{path.stem}", path) for path in frames]
+            out += [Sample(shown_name(f"{sequence}/{path.stem}"), path) for path in frames]
         if not out:
             raise InvalidFile(f"{images}: the sequences hold no images")
         return out
@@ -123,11 +125,12 @@ def _labels_of_text(path: Path, frame: int, sample: Sample) -> LabelMap:
 def _rows(path: Path) -> dict[int, list[tuple[int, list[str]]]]:
     """The lines of each frame: (line number, id, class, height, width, mask)."""
     rows: dict[int, list[tuple[int, list[str]]]] = {}
-    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for at, line in enumerate(read_text(path).splitlines(), start=1):
         fields = line.split()
         if not fields:
             continue
-        if len(fields) != 6 or not all(text.isdigit() for text in fields[:5]):
+        counts = all(text.isdecimal() and len(text) < 10 for text in fields[:5])
+        if len(fields) != 6 or not counts:
             raise InvalidFile(f"{path}, line {at}: not frame, id, class, height, width and mask")
         rows.setdefault(int(fields[0]), []).append((at, fields[1:]))
     return rows

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from policrf.crf.io.text import read_text
 from policrf.datasets.layouts.rle import decode_mask
 from policrf.errors import InvalidFile
 from policrf.types import Float32Array
@@ -68,7 +69,7 @@ def _read(path: Path) -> dict[int, list[_Row]]:
     if not path.is_file():
         raise InvalidFile(f"{path}: there is no result file of this sequence")
     frames: dict[int, list[_Row]] = {}
-    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for at, line in enumerate(read_text(path).splitlines(), start=1):
         fields = line.split()
         if not fields:
             continue
@@ -80,7 +81,7 @@ def _read(path: Path) -> dict[int, list[_Row]]:
                 raise ValueError("a confidence outside 0 … 1")
             row = (at, box, confidence, kind, height, width, fields[9])
             frames.setdefault(int(float(fields[0])), []).append(row)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, OverflowError) as error:
             raise InvalidFile(
                 f"{path}, line {at}: not frame, box (4), confidence, class, height, width and mask "
                 f"({error})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from policrf.crf.io.text import read_text
 from policrf.datasets.base import Sample, SplitDataset, existing_folder, find_image, relabeled
 from policrf.errors import InvalidFile
 from policrf.types import VOID, LabelMap
@@ -15,6 +16,7 @@ from policrf.vision.boxes import SupportRule
 from policrf.vision.classes import VOC_LABELS
 from policrf.vision.images import read_mask
 
+LONGEST_NAME = 200  # bytes; file systems take 255, with a suffix
 _VALUES = {label: label for label in range(len(VOC_LABELS))} | {255: VOID}
 
 
@@ -34,9 +36,12 @@ class Voc(SplitDataset):
         if not file.is_file():
             there = ", ".join(sorted(path.stem for path in lists.glob("*.txt"))) or "none"
             raise InvalidFile(f"{file}: there is no split {self.split!r}; there are: {there}")
-        names = file.read_text(encoding="utf-8").split()
+        names = read_text(file, "the split").split()
         if not names:
             raise InvalidFile(f"{file}: the split is empty")
+        for name in names:
+            if "\0" in name or len(name.encode()) > LONGEST_NAME:
+                raise InvalidFile(f"{file}: {name[:40]!r} … is no name of an image")
         return [Sample(name, find_image(images, name)) for name in names]
 
     def truth(self, sample: Sample) -> LabelMap | None:

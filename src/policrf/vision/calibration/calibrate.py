@@ -1,10 +1,11 @@
 """Choosing an energy on prepared images with truth, so that it holds on the next images.
 
 In stages (`stages.py`), each begun with the best energy so far and with the chosen one: the
-pairwise term in all its forms, long-range edges, the band, HOP1, HOP2. Settings that are clearly
-worse stop early (`search.py`). At the end the simplest energy within one standard error of the best
-is chosen (`choice.py`); the net alone is one of the settings. Last comes the temperature of the
-policy's edge weights, by the score of distributions averaged over neighbours.
+pairwise term in all its forms, long-range edges, the band, HOP1, HOP2, and pixels decided at the
+end, where they were kept. Settings that are clearly worse stop early (`search.py`). Then the energy
+whose gain is surest is chosen, with no more terms than help (`choice.py`); the net alone is one of
+the settings. Last comes the temperature of the policy's edge weights, by the score of
+distributions averaged over neighbours.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from policrf.argument_types import typed
 from policrf.crf.io.json_text import to_json
 from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
@@ -23,18 +25,20 @@ from policrf.errors import InvalidInstance
 from policrf.metrics import FREQUENT
 from policrf.types import IntArray
 from policrf.vision.calibration.choice import assign_folds, choose
+from policrf.vision.calibration.counting import Job, count_item
 from policrf.vision.calibration.journal import Journal
 from policrf.vision.calibration.options import CalibrateOptions, Grids
 from policrf.vision.calibration.outcome import outcome
 from policrf.vision.calibration.result import Calibration
 from policrf.vision.calibration.scores import frequent_classes, scores
-from policrf.vision.calibration.search import Job, Search, count_item
+from policrf.vision.calibration.search import Search
 from policrf.vision.calibration.stages import Survey, all_stages, net_alone
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 
-STEPS = 8  # passes over the images: the net, up to five stages, the picture, the temperature
+STEPS = 9  # passes over the images: the net, up to six stages, the picture, the temperature
 
 
+@typed()
 def calibrate(
     prepared: Prepared | str | Path,
     options: CalibrateOptions | None = None,
@@ -147,4 +151,8 @@ def _survey(
         joined = np.ones(1)
     quantiles = {round(float(q), 6) for q in np.quantile(np.abs(joined), levels)}
     spread = round(float(1 - joined.mean()), 6) or 1.0
-    return Survey(tuple(sorted(quantiles)), spread, boxes), np.stack(truth)
+    survey = Survey(
+        quantiles=tuple(sorted(quantiles)), spread=spread, boxes=boxes,
+        pixels=prepared.recipe.keep_pixels,
+    )  # fmt: skip
+    return survey, np.stack(truth)

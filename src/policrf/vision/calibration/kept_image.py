@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from policrf.crf.potentials import Potential, Potts
 from policrf.errors import InvalidInstance
 from policrf.solvers import solve
 from policrf.types import BoolArray, FloatArray, IntArray
-from policrf.vision.band import NO_EDGES, WeightedEdges, free_nodes, pinned
-from policrf.vision.build import (
+from policrf.vision.calibration.scores import label_counts
+from policrf.vision.calibration.stages import terms_of
+from policrf.vision.energy.band import NO_EDGES, WeightedEdges, free_nodes, pinned
+from policrf.vision.energy.build import (
     agreement,
     box_members,
     contrast,
@@ -26,14 +28,19 @@ from policrf.vision.build import (
     support,
     unary,
 )
-from policrf.vision.calibration.scores import label_counts
-from policrf.vision.calibration.stages import terms_of
-from policrf.vision.energy_weights import Energy
-from policrf.vision.node_features import edge_weights
+from policrf.vision.energy.node_features import edge_weights
+from policrf.vision.energy.weights import Energy
 from policrf.vision.record import Record
 
 Kept = TypeVar("Kept")
 LEAST_WEIGHT = 1e-9  # as in `build.weighted_edges`
+
+
+class Labeled(NamedTuple):
+    """Labels `[N]`, and which solver they are from."""
+
+    labels: IntArray
+    solver: str
 
 
 class KeptImage:
@@ -63,12 +70,15 @@ class KeptImage:
             groups += support(self.record, members, energy)
         return CRF(costs, *groups)
 
-    def counts(self, energy: Energy, solver: str, seed: int) -> IntArray:
-        """Hits and predicted pixels of a solver's labels, `[2, L]`."""
+    def solved(self, energy: Energy, solver: str, seed: int) -> Labeled:
+        """A solver's labels."""
         if terms_of(energy):
-            labels = solve(self.crf(energy), solver, seed=seed).labels
-        else:
-            labels = self._unaries(energy).argmin(axis=1)
+            solution = solve(self.crf(energy), solver, seed=seed)
+            return Labeled(solution.labels, solution.solver)
+        return Labeled(self._unaries(energy).argmin(axis=1), "unary")
+
+    def counts(self, labels: IntArray) -> IntArray:
+        """Hits and predicted pixels of labels `[N]`, `[2, L]`."""
         return label_counts(self.truth, labels)
 
     def averaged_counts(self, temperature: float) -> IntArray:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from policrf.errors import InvalidOption
-from policrf.vision.energy_weights import Gate
+from policrf.random_numbers import checked_seed
+from policrf.vision.energy.weights import Gate
 
 Score = Literal["all", "frequent"]
 GATES: tuple[Gate, ...] = ("below", "above", "contrast")
@@ -43,6 +44,7 @@ class CalibrateOptions:
             raise InvalidOption(f"score {self.score!r}: it is all or frequent")
         if self.images is not None and self.images < 1:
             raise InvalidOption(f"images is {self.images}; calibration needs at least one")
+        checked_seed(self.seed)
         if self.folds < 2:
             raise InvalidOption(f"folds is {self.folds}; it must be at least 2")
 
@@ -73,4 +75,11 @@ class Grids:
     lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
     C: tuple[float, ...] = (1.5, 2.0, 3.0)
     support: tuple[str, ...] = ("special", "all")
+    pixels: tuple[float, ...] = (0.5, 1.0)
+    """Strengths of the pixel stage."""
+    alpha_stage: tuple[float, ...] = (4.0, 8.0, 16.0)
+    """Where unaries are sums over pixels, tried together with the stage: stronger edges go with
+    it."""
+    long_range_stage: tuple[float, ...] = (1.0, 2.0, 4.0)
+    """The same for the long-range edges."""
     temperature: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -8,19 +8,24 @@ from policrf.metrics import FREQUENT
 from policrf.vision.calibration.choice import (
     Scored,
     choose,
+    choose_confirmed,
     family_estimates,
     fold_estimate,
-    simplest,
+    surest,
 )
 from policrf.vision.calibration.journal import digest
 from policrf.vision.calibration.options import CalibrateOptions, Grids
 from policrf.vision.calibration.result import Calibration, Profile, Trial
 from policrf.vision.calibration.scores import scores
 from policrf.vision.calibration.search import Row, Search
-from policrf.vision.calibration.stages import TERMS, energy_key, net_alone, terms_of
-from policrf.vision.energy_weights import Energy
+from policrf.vision.calibration.stages import TERMS, crf_terms, energy_key, net_alone, terms_of
+from policrf.vision.energy.weights import Energy
 
 FEW_IMAGES = 100  # below, a choice is worth a warning
+NO_PIXELS = (
+    "the prepared data hold no pixels, so deciding pixels at the end was not tried and is left out "
+    "(pixels: 0); prepare with --keep-pixels to have it tried"
+)
 
 
 def outcome(
@@ -38,7 +43,8 @@ def outcome(
         Fewer than two classes are frequent.
     """
     scored = search.scored()
-    energy = scored.energies[choose(scored)]
+    chosen = choose(scored) if options.force else choose_confirmed(scored)
+    energy = scored.energies[chosen]
     tried = len(scored.energies) > 1
     profiles = _profiles(search, energy, scored, grids) if tried else {}
     warm = {"temperature": _temperature(search, energy, grids)} if tried else {}
@@ -49,10 +55,11 @@ def outcome(
         terms=terms_of(energy),
         chosen=trials[energy_key(energy)],
         net=next(iter(trials.values())),
-        folds=fold_estimate(scored),
+        folds=fold_estimate(scored),  # of choosing without that last look
         kinds={name: e.replace(**warm) for name, e in _kinds(scored).items()},
         estimates=family_estimates(scored),
         trials=tuple(trials.values()),
+        scored=scored,
         profiles=tuple(
             Profile(
                 weight,
@@ -66,7 +73,10 @@ def outcome(
         images=len(search.positions),
         about=_about(prepared),
         options=options,
-        warnings=tuple(_warnings(len(search.positions), len(classes), options, few=few)),
+        warnings=(
+            *_warnings(len(search.positions), len(classes), options, few=few),
+            *([NO_PIXELS] if tried and not prepared.recipe.keep_pixels else []),
+        ),
     )
 
 
@@ -90,9 +100,9 @@ def _kinds(scored: Scored) -> dict[str, Energy]:
     found = {"u": scored.energies[0]}
     last = {"u+p": {"p", "far"}, "u+p+hop1": {"hop1"}, "u+p+hop1+hop2": {"hop2"}}
     for kind, names in last.items():
-        members = [s for s, e in enumerate(scored.energies) if {*terms_of(e)[-1:]} & names]
+        members = [s for s, e in enumerate(scored.energies) if {*crf_terms(e)[-1:]} & names]
         if members:
-            found[kind] = scored.energies[simplest(scored, members)]
+            found[kind] = scored.energies[surest(scored, members)]
     return found
 
 
@@ -110,6 +120,7 @@ def _profiles(
         "long_range": grids.long_range,
         "w": grids.w,
         "lambda_": grids.lambda_,
+        "pixels": grids.pixels,
     }
     active = {term for e in scored.energies for term in terms_of(e)}
     found = {}

@@ -19,7 +19,8 @@ _AXES = {
     "band": ("band",),
     "hop1": ("w", "alpha"),
     "hop2": ("lambda", "C", "support", "w"),
-    "profile": ("alpha", "long_range", "w", "lambda"),
+    "pixels": ("pixels", "unary", "alpha", "long_range", "sigma_colour", "band"),
+    "profile": ("alpha", "long_range", "w", "lambda", "pixels"),
 }
 _BEST = 5  # settings of a stage in the table
 

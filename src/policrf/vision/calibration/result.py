@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from policrf.errors import InvalidFile
-from policrf.vision.calibration.choice import Estimate
+from policrf.vision.calibration.choice import Estimate, Scored
 from policrf.vision.calibration.options import CalibrateOptions
 from policrf.vision.calibration.stages import Terms
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Calibration:
     estimates: dict[Terms, Estimate]
     """What the rule gives on images it does not choose on, with the first terms allowed."""
     trials: tuple[Trial, ...]
+    scored: Scored = field(compare=False, repr=False)
+    """The settings that were scored on all images, with their counts."""
     profiles: tuple[Profile, ...]
     classes: tuple[str, ...]
     """The labels that the score is a mean over."""

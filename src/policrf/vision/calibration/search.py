@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from policrf.datasets.store import Prepared
 from policrf.datasets.workers import Advance, Workers
 from policrf.types import FloatArray, IntArray
 from policrf.vision.calibration.choice import Folds, Scored
+from policrf.vision.calibration.counting import Item, Job
 from policrf.vision.calibration.journal import Journal, digest
-from policrf.vision.calibration.kept_image import KeptImage
 from policrf.vision.calibration.scores import (
     Chosen,
     Counts,
@@ -28,30 +26,11 @@ from policrf.vision.calibration.scores import (
     scores_without,
 )
 from policrf.vision.calibration.stages import energy_key
-from policrf.vision.energy_weights import Energy
+from policrf.vision.energy.weights import Energy
 
-KEPT_NODES = 200_000  # of images that a process keeps in memory, about 1 kB each
 LEAST = 16  # images of the first part
 DROP = 2.0  # standard errors below the best
 FINALISTS = 8  # settings of a stage that halving leaves alone
-
-
-@dataclass(frozen=True)
-class Job:
-    """What every process knows."""
-
-    prepared: Prepared
-    solver: str
-    seed: int
-
-
-class Item(NamedTuple):
-    """One image under some settings."""
-
-    position: int
-    energies: tuple[Energy, ...]
-    averaged: bool
-    """Score the temperatures, not the labelings."""
 
 
 @dataclass
@@ -188,20 +167,6 @@ class Search:
                 found[at] = kept
             self.advance(stage)
         return np.ascontiguousarray(found.swapaxes(0, 1))
-
-
-def count_item(job: Job, item: Item, cache: dict[str, Any]) -> IntArray:
-    """Hits and predicted pixels of every setting on one image, `[S, 2, L]`."""
-    images: dict[int, KeptImage] = cache.setdefault("images", {})
-    image = images.get(item.position)
-    if image is None:
-        image = KeptImage(job.prepared.record(item.position), str(job.prepared.folder))
-        nodes = image.record.n_nodes + cache.get("nodes", 0)
-        if nodes <= KEPT_NODES:
-            images[item.position], cache["nodes"] = image, nodes
-    if item.averaged:
-        return np.stack([image.averaged_counts(e.temperature) for e in item.energies])
-    return np.stack([image.counts(e, job.solver, job.seed) for e in item.energies])
 
 
 def _parts(count: int) -> list[int]:

@@ -14,17 +14,18 @@ from typing import Any
 
 from policrf.crf.io.json_text import to_json
 from policrf.vision.calibration.options import Grids
-from policrf.vision.energy_weights import Energy, Gate
+from policrf.vision.energy.weights import Energy, Gate
 
 FIELDS = frozenset(field.name for field in fields(Energy))
 # Weight -> name of its term, the simplest first. A weight of 0 leaves the term out.
 TERMS = {
     name: term
-    for name, term in (("alpha", "p"), ("long_range", "far"), ("w", "hop1"), ("lambda_", "hop2"))
+    for name, term in (
+        ("alpha", "p"), ("long_range", "far"), ("w", "hop1"), ("lambda_", "hop2"),
+        ("pixels", "pixels"),
+    )
     if name in FIELDS
-}
-# Two energies can be compared by their weights only where these are the same.
-_FORM = ("gate", "unary", "support", "penalty")
+}  # fmt: skip
 Terms = tuple[str, ...]
 
 
@@ -58,6 +59,8 @@ class Stage:
     """The weights that it varies, for tables."""
     boxes: bool = False
     """It needs boxes."""
+    pixels: bool = False
+    """It needs pixels."""
 
     def energies(self, bases: Sequence[Energy]) -> list[Energy]:
         """Everything to try, each once."""
@@ -81,6 +84,8 @@ class Survey:
     """Mean of 1 − g_i · g_j over edges."""
     boxes: bool = False
     """Whether any box has a label."""
+    pixels: bool = False
+    """Whether the pixels were kept."""
 
 
 def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stage]:
@@ -98,17 +103,26 @@ def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stag
         Grid(values=quota),
         Grid(values={"w": grids.w_support, **quota}),
     )
+    strong = {"alpha": grids.alpha_stage, "long_range": grids.long_range_stage}
+    form = {"gate": "contrast", "unary": "pixels", "sigma_feature": math.inf, "band": 1}
+    at_pixels = (
+        Grid(values={"pixels": grids.pixels}),
+        Grid({**form, "sigma_colour": 5.0}, {"pixels": grids.pixels, **strong}),
+    )
     stages = [
         Stage("pairwise", tuple(pairwise), ("gate", "alpha", "beta", "sigma_colour")),
         Stage("far", (far,), ("long_range", "alpha")),
         Stage("band", (Grid(values={"band": grids.band}),), ("band",)),
         Stage("hop1", (agreement,), ("w", "alpha"), boxes=True),
         Stage("hop2", support, ("lambda_", "C", "support", "w"), boxes=True),
+        Stage("pixels", at_pixels, ("pixels", "alpha", "long_range"), pixels=True),
     ]
     return [
         stage
         for stage in stages
-        if FIELDS.issuperset(stage.axes) and (survey.boxes or not stage.boxes)
+        if FIELDS.issuperset(stage.axes)
+        and (survey.boxes or not stage.boxes)
+        and (survey.pixels or not stage.pixels)
     ]
 
 
@@ -135,25 +149,9 @@ def terms_of(energy: Energy) -> Terms:
     return tuple(term for name, term in TERMS.items() if getattr(energy, name) > 0)
 
 
-def complexity(terms: Terms) -> tuple[int, tuple[int, ...]]:
-    """Fewer terms are simpler, then the earlier ones."""
-    order = list(TERMS.values())
-    return len(terms), tuple(order.index(term) for term in reversed(terms))
-
-
-def same_form(first: Energy, second: Energy) -> bool:
-    """Whether their weights mean the same, so that the smaller one is the simpler one."""
-    return all(getattr(first, n, None) == getattr(second, n, None) for n in _FORM)
-
-
-def strength(energy: Energy) -> tuple[float, ...]:
-    """Smaller is simpler among energies of one form: weights, the last term's first, then widths.
-
-    A band leaves fewer variables, so it is simpler the narrower it is; 0 is no band at all.
-    """
-    weights = [float(getattr(energy, name)) for name in reversed(TERMS)]
-    band = float(getattr(energy, "band", 0)) or math.inf
-    return (*weights, band, energy.sigma_colour, energy.sigma_feature, -energy.C)
+def crf_terms(energy: Energy) -> Terms:
+    """The same without the pixel stage, which follows the CRF."""
+    return tuple(term for term in terms_of(energy) if term != "pixels")
 
 
 def energy_key(energy: Energy) -> str:

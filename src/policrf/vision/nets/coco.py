@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from policrf import limits
 from policrf.crf.io.json_text import read_json
 from policrf.errors import InvalidFile
 from policrf.vision.boxes import Detections
@@ -68,12 +69,18 @@ class CocoDetections:
 def _parse_row(row: Any, at: int, where: str) -> tuple[str, list[float], float, int]:
     try:
         x, y, width, height = (float(value) for value in row["bbox"])
-        image = str(row["image_id"])
+        image, category, score = row["image_id"], row["category_id"], float(row["score"])
+        if not isinstance(image, int | str) or not isinstance(category, int):
+            raise TypeError("image_id is a number or text, category_id a number")
+        box = [x, y, x + width, y + height]
+        if not np.isfinite([*box, score]).all() or max(map(abs, box)) > limits.LARGEST_WEIGHT:
+            raise ValueError("bbox and score must be finite")
+        image = str(image)
         stem = image.lstrip("0") if image.isdigit() else Path(image).stem
-        return stem, [x, y, x + width, y + height], float(row["score"]), int(row["category_id"])
-    except (KeyError, TypeError, ValueError) as error:
+        return stem, box, score, category
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InvalidFile(
-            f"{where}: detection {at} needs image_id, category_id, bbox and score ({error!r})"
+            f"{where}: detection {at} needs image_id, category_id, bbox and score ({error!r:.200})"
         ) from None
 
 
@@ -83,10 +90,12 @@ def _read_categories(path: str | Path) -> tuple[dict[int, str], dict[str, str]]:
     loaded = read_json(path)
     try:
         names = {int(row["id"]): str(row["name"]) for row in loaded["categories"]}
+        if not names:
+            raise ValueError("no categories")
         stems = {
             str(row["id"]).lstrip("0"): Path(row["file_name"]).stem
             for row in loaded.get("images", [])
         }
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidFile(f"{path}: not a COCO annotation file ({error!r})") from None
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise InvalidFile(f"{path}: not a COCO annotation file ({error!r:.200})") from None
     return names, stems

@@ -181,8 +181,8 @@ def _darknet_classes(path: Path) -> int | None:
     """How many classes a Darknet file declares; None for other formats."""
     if path.suffix != ".cfg" or not path.is_file():
         return None
-    for line in path.read_text(errors="replace").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         key, _, value = (part.strip() for part in line.partition("="))
-        if key == "classes" and value.isdigit():
+        if key == "classes" and value.isdecimal() and len(value) < 10:
             return int(value)
     return None

@@ -45,7 +45,7 @@ class Grid:
     def at_pixels(self) -> Float32Array:
         """The map at every pixel of the window, `[C, H, W]`."""
         top, left, bottom, right = self.window
-        values = np.ascontiguousarray(self.values.transpose(2, 0, 1))
+        values = np.array(self.values.transpose(2, 0, 1), order="C")  # never the grid's own
         if values.shape[1:] == (bottom - top, right - left) and (self.dy, self.dx) == (1.0, 1.0):
             return values
         low_y, high_y, share_y = _taps(self.y0, self.dy, top, bottom, values.shape[1])

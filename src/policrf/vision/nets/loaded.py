@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policrf.errors import InvalidOption
 from policrf.types import Float32Array, Pixels
@@ -15,6 +15,26 @@ from policrf.vision.nets.detectors import ClassRoles, Detector
 from policrf.vision.nets.grids import Grid
 from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.recipe import Recipe
+from policrf.vision.unaries import merge_classes, pixel_distribution
+
+
+def label_distribution(
+    scores: Sequence[Grid], shape: tuple[int, ...], recipe: Recipe
+) -> Float32Array:
+    """The labels' probabilities at every pixel, `[L, H, W]`.
+
+    Parameters
+    ----------
+    scores
+        Of the net's classes, one grid a window. Classes without a label are background.
+    shape
+        H and W.
+    recipe
+        What the scores are, and which label each class has.
+    """
+    classes = pixel_distribution(scores, shape[0], shape[1], recipe.score_kind)
+    labels = np.maximum(match_classes(recipe.net_classes, recipe.labels), 0)
+    return merge_classes(classes, labels, len(recipe.labels))
 
 
 class LoadedNets:
@@ -51,10 +71,6 @@ class LoadedNets:
             return maps.scores, maps.inner
         height, width = image.shape[:2]
         return [Grid.over_image(given, height, width)], maps.inner if maps else []
-
-    def class_labels(self) -> NDArray[np.int64]:
-        """The label of every class of the net; classes without one are background."""
-        return np.maximum(match_classes(self.recipe.net_classes, self.recipe.labels), 0)
 
     def detections(
         self, image: Pixels, full: tuple[int, ...], given: Detections | None

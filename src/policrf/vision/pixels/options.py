@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from policrf.errors import InvalidOption
 
@@ -51,3 +51,8 @@ class PixelStage:
         for name in ("width", "votes", "ratio", "grid"):
             if getattr(self, name) < 0:
                 raise InvalidOption(f"pixels: {name} is {getattr(self, name):g}; give 0 or more")
+
+    def scaled(self, strength: float) -> PixelStage:
+        """The same with everything but the net's scores weighed by a factor."""
+        weights = {name: strength * getattr(self, name) for name in ("votes", "ratio", "grid")}
+        return replace(self, **weights)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potts
+from policrf.crf.selection import parse_potentials
 from policrf.solvers import solve
 from policrf.types import BoolArray, Float32Array, FloatArray, IntArray, LabelMap
-from policrf.vision.pipeline import ImageView
+from policrf.vision.energy.weights import Energy
 from policrf.vision.pixels.around import Around, Widths, look_around
 from policrf.vision.pixels.distance import near_boundary
 from policrf.vision.pixels.grid import Contrast, grid_of
+from policrf.vision.pixels.maps import PixelMaps
 from policrf.vision.pixels.options import PixelStage
 from policrf.vision.unaries import SMALLEST
 
@@ -39,7 +41,27 @@ class PixelProblem(NamedTuple):
     """The solution's labels, which are the labels of the CRF, `[K]`."""
 
 
-def refined_labels(view: ImageView, labels: IntArray, stage: PixelStage) -> LabelMap:
+def stage_of(energy: Energy, potentials: str, solver: str) -> PixelStage | None:
+    """The stage that follows a solver under an energy, None for none: the one rule for that.
+
+    An energy without edges, or the solver "unary", is the net alone, and stays it.
+
+    Parameters
+    ----------
+    energy
+        Its weight `pixels` is the strength of the stage.
+    potentials
+        Which terms of the energy take part, joined by +.
+    solver
+        As `Solution.solver` names it.
+    """
+    has_edges = energy.alpha > 0 or energy.long_range > 0
+    if energy.pixels == 0 or not has_edges or solver == "unary":
+        return None
+    return PixelStage().scaled(energy.pixels) if Potts in parse_potentials(potentials) else None
+
+
+def refined_labels(view: PixelMaps, labels: IntArray, stage: PixelStage) -> LabelMap:
     """The label of every pixel at the working size, `[H, W]`.
 
     Parameters
@@ -59,7 +81,7 @@ def refined_labels(view: ImageView, labels: IntArray, stage: PixelStage) -> Labe
     return out
 
 
-def pixel_problem(view: ImageView, labels: IntArray, stage: PixelStage) -> PixelProblem | None:
+def pixel_problem(view: PixelMaps, labels: IntArray, stage: PixelStage) -> PixelProblem | None:
     """What there is to decide; None where nothing is, such as for one label everywhere."""
     present, index = np.unique(labels, return_inverse=True)
     coarse = index.astype(np.int32)[view.segments]
@@ -81,7 +103,7 @@ def pixel_problem(view: ImageView, labels: IntArray, stage: PixelStage) -> Pixel
     return PixelProblem(crf, free, present)
 
 
-def around(view: ImageView, labels: NDArray[np.int32]) -> Around:
+def around(view: PixelMaps, labels: NDArray[np.int32]) -> Around:
     """The superpixels of a view with their labels `[N]`."""
     record = view.record
     return Around(

@@ -1,0 +1,44 @@
+"""Budgets of CPU time: the clock that solvers read tells the CPU time of the process.
+
+Others who use the machine then take nothing from anybody's budget.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SHORT = 0.05  # seconds of a solve that is over too soon to be measured once
+PATIENCE = 10  # wall time / CPU time from which on a solver waits for something, and time runs
+GRACE = 1.0  # seconds of waiting that are the machine's: others had the processor
+
+
+@contextmanager
+def cpu_budgets(patience: float = PATIENCE) -> Iterator[None]:
+    """Within, `time.perf_counter` tells CPU time, of all threads and of children that have ended.
+
+    Wall time / `patience` after the first second counts at least: a solver that waits for a
+    process comes to an end, and one that the machine let wait for a while loses nothing.
+    Short solves have no children, and are not asked for them: that takes as long as some steps.
+    """
+    wall_clock, cpu_clock = time.perf_counter, time.process_time
+    wall, cpu, before = wall_clock(), cpu_clock(), _children()
+
+    def clock() -> float:
+        waited = wall_clock() - wall
+        children = _children() - before if waited > SHORT else 0.0
+        return max(cpu_clock() - cpu + children, (waited - GRACE) / patience)
+
+    time.perf_counter = clock
+    try:
+        yield
+    finally:
+        time.perf_counter = wall_clock
+
+
+def _children() -> float:
+    """CPU seconds of this process's children that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system

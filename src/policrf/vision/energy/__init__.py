@@ -1,0 +1,1 @@
+"""Weights of an energy, and what they make of a record: the instance of an image."""

@@ -101,7 +101,7 @@ def test_objects_differ_from_their_background_mostly() -> None:
         ((100, 15), {}, "width must be at least 16"),
         ((100, 100, 3), {}, "size must be"),
         ((2000, 2000), {}, "too large"),
-        ((100.5, 100), {}, "height must be an integer"),
+        ((100.5, 100), {}, "size must be a whole number or"),
         (50, {"preset": "D"}, "unknown preset"),
         (50, {"n_labels": 1}, "n_labels must be at least 2"),
         (50, {"n_labels": 256}, "n_labels must be at most 255"),

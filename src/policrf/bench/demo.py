@@ -121,10 +121,10 @@ def solve_scenes(
     demo = Demo(scenes)
     small = make_scene(30, REGIME, seed=seed)
     for name, (solver, options) in rows.items():
-        solve(small, solver, seconds=seconds, seed=seed, **options)
+        solve(small, solver, seconds=seconds, seed=seed, go_on=False, **options)
         demo.results[name] = []
         for scene in demo.scenes:
-            solution = solve(scene, solver, seconds=seconds, seed=seed, **options)
+            solution = solve(scene, solver, seconds=seconds, seed=seed, go_on=False, **options)
             demo.results[name].append(
                 Scored(solution.labels, solution.energy, solution.optimal, solution.seconds)
             )

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from policrf.crf.io.files import atomic_write
+from policrf.crf.io.files import atomic_write, make_folder
 from policrf.crf.io.json_text import read_json, write_json
+from policrf.crf.io.text import parsing, read_bytes, whole_lines
 from policrf.errors import InvalidFile
 
 Result = dict[str, Any]
@@ -27,8 +28,7 @@ class ResultLog:
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "results.jsonl"
+        self.path = make_folder(folder) / "results.jsonl"
         stamp = folder / "grid.json"
         if stamp.exists() and read_json(stamp) != settings:
             raise InvalidFile(
@@ -41,12 +41,15 @@ class ResultLog:
     def _read(self) -> list[Result]:
         if not self.path.exists():
             return []
-        lines = self.path.read_text().splitlines(keepends=True)
         # A kill may leave half a line at the end.
-        whole = [line for line in lines if line.endswith("\n")]
+        whole = whole_lines(read_bytes(self.path, "results"))
+        results = []
+        for at, line in enumerate(whole, start=1):
+            with parsing(f"{self.path}, line {at}", "not a result; delete this line"):
+                results.append(json.loads(line))
         with atomic_write(self.path) as file:
-            file.write("".join(whole).encode())
-        return [json.loads(line) for line in whole]
+            file.write(b"".join(line + b"\n" for line in whole))
+        return results
 
     def missing(self, tasks: Iterable[Result], key: Key) -> list[Result]:
         """The tasks that have no result yet."""

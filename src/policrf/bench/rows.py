@@ -12,7 +12,7 @@ APPROXIMATE = (
     "tree_reweighted",
     "alpha_expansion",
 )
-DEMO = (*APPROXIMATE, "exact")
+DEMO = (*APPROXIMATE, "exact", "labels")
 GRID = (
     *APPROXIMATE,
     "tree_reweighted:schedule=parallel",
@@ -20,19 +20,21 @@ GRID = (
     "refine",
     "exact",
 )
-GENERIC = (
+COMPLETE_ONLY = (
     "icm",
     "complete: highest_confidence_first",
     "complete: lazy_flipper",  # it starts from the former
-    "annealing",
+    "complete: highest_confidence_first + refine:cliques=false,halfway=false",
+    "belief_propagation",  # where tables of the cliques fit
 )
-"""What there is without asking a potential half-way: the rows to be compared with."""
+"""What there was before potentials could be asked half-way; refine without clique moves."""
+GENERIC = (*COMPLETE_ONLY, "annealing")
+"""What there is without asking a potential half-way: annealing came with half-way questions."""
 POTENTIALS = (
     *GENERIC,
     "known: alpha_expansion + icm",
     "highest_confidence_first",
     "lazy_flipper",
-    "belief_propagation",
     "refine:start=unary",
     "untrained + icm",
     "untrained:refine=true",

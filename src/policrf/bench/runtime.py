@@ -133,7 +133,9 @@ def _runners(config: Runtime, scene: Instance) -> Iterator[tuple[str, Runner]]:
         def run() -> tuple[float, float] | None:
             start = time.perf_counter()
             try:
-                solution = solve(scene, spec.solver, seconds=config.seconds, **spec.options)
+                solution = solve(
+                    scene, spec.solver, seconds=config.seconds, go_on=False, **spec.options
+                )
             except UnsupportedPotential:
                 return None
             return time.perf_counter() - start, solution.energy

@@ -21,6 +21,7 @@ from policrf.bench.result_log import Result, ResultLog
 from policrf.bench.rows import GRID
 from policrf.crf.instance import Instance
 from policrf.crf.io.json_text import as_json
+from policrf.crf.io.outputs import claimed
 from policrf.errors import UnsupportedPotential
 from policrf.evaluation.tables import Table
 from policrf.scenes import make_scene
@@ -58,6 +59,11 @@ def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None])
     """All results of the grid; those already in `folder` are not measured again."""
     for row in grid.solvers:
         SolverSpec.parse(row)
+    with claimed(folder):
+        return _fill(grid, folder, progress)
+
+
+def _fill(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
     log = ResultLog(folder, {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")})
     tasks = log.missing(_tasks(grid), _key)
     _warm_up(grid)
@@ -115,7 +121,7 @@ def _measure(scene: Instance, row: str, grid: SolverGrid) -> Result:
         spec = SolverSpec.parse(row)
         budget = grid.exact_seconds if spec.name == "exact" else grid.seconds
         try:
-            solution = solve(scene, spec, seconds=budget)
+            solution = solve(scene, spec, seconds=budget, go_on=False)
         except UnsupportedPotential as refusal:
             return {"refused": str(refusal)}
         labels, seconds, value = solution.labels, solution.seconds, solution.energy

@@ -1,17 +1,20 @@
-"""Scenes with a known truth (`make_scene`, `render_scene`), and families of hard potentials."""
+"""Scenes with a known truth, families of hard potentials, and frustrated fields."""
 
 from policrf.scenes.families import FAMILIES, make_family
+from policrf.scenes.frustrated import FRUSTRATED, make_frustrated
 from policrf.scenes.render import Detections, RenderedScene, render_scene
 from policrf.scenes.scene import make_scene
 from policrf.scenes.scene_recipe import PRESETS, SceneRecipe
 
 __all__ = [
     "FAMILIES",
+    "FRUSTRATED",
     "PRESETS",
     "Detections",
     "RenderedScene",
     "SceneRecipe",
     "make_family",
+    "make_frustrated",
     "make_scene",
     "render_scene",
 ]

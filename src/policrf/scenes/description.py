@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policrf.random_numbers import checked_seed
 from policrf.scenes.appearance import Appearance, draw_appearance
 from policrf.scenes.fields import SmoothField
 from policrf.scenes.layout import Layout, draw_layout
@@ -58,7 +59,9 @@ class Description:
 
 def describe(recipe: SceneRecipe, seed: int, n_labels: int) -> Description:
     """Draw a scene. Each part has its own stream, so that one can change without the others."""
-    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
+    streams = [
+        np.random.default_rng(s) for s in np.random.SeedSequence(checked_seed(seed)).spawn(4)
+    ]
     layout = draw_layout(streams[0], recipe, n_labels)
     errors = draw_errors(streams[1], recipe, layout, n_labels)
     detections = draw_detections(streams[2], recipe, layout, n_labels)

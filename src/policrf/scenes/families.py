@@ -15,6 +15,7 @@ import numpy as np
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Custom, Potts
 from policrf.errors import InvalidOption, UnknownName
+from policrf.random_numbers import checked_seed
 from policrf.types import FloatArray, IntArray
 
 FAMILIES: dict[str, str] = {
@@ -72,7 +73,7 @@ def make_family(name: str, n_nodes: int, n_labels: int = 6, seed: int = 0) -> CR
             f"a family needs 4 nodes or more and 2 to {MOST_LABELS} labels, not {n_nodes} and "
             f"{n_labels}"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     grid = _grid(n_nodes)
     group = _group(name, grid, n_labels, rng)
     unary = rng.exponential(size=(n_nodes, n_labels))

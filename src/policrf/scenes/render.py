@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from policrf.argument_types import typed
 from policrf.errors import InvalidOption
 from policrf.scenes.description import Description, describe
 from policrf.scenes.scene_options import checked_integer, checked_size
@@ -57,6 +58,7 @@ class RenderedScene:
     seed: int
 
 
+@typed()
 def render_scene(
     size: int | tuple[int, int],
     preset: str = "A",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from policrf.argument_types import typed
 from policrf.crf.box_overlap import covered_share, inside_larger
 from policrf.crf.features import (
     FeatureBoxes,
@@ -33,6 +34,7 @@ _WINDOW = 0.3
 _SMALLEST_PROBABILITY = 1e-12
 
 
+@typed()
 def make_scene(
     n_nodes: int,
     preset: str = "A",

@@ -55,11 +55,11 @@ def test_half_way_is_held_against_the_lowest_generic_row():
         result("icm", 0, 100.0, budget=50.0), result("annealing", 0, 95.0, budget=50.0),
         result("untrained:refine=true", 0, 70.0, budget=50.0),
     ]  # fmt: skip
-    verdicts, with_annealing, without, *_ = bars(Summary(results), SMALL)
+    verdicts, without, with_annealing, *_ = bars(Summary(results), SMALL)
     held = ("parity", 16, "+5.9 (annealing)", "+26.3 (annealing)", "+17.6", "no")
     assert with_annealing.rows == (held,)
     assert without.rows == (("parity", 16, "+20.0 (icm)", "+30.0 (icm)", "+30.0", "yes"),)
-    assert [row[1] for row in verdicts.rows] == [0, 0, 1, 1, 0]
+    assert [row[1] for row in verdicts.rows] == [1, 1, 0, 0, 0]
     assert [row[-1] for row in verdicts.rows] == ["no", "no", "no", "no", "yes"]
 
 

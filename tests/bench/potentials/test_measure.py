@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from policrf.bench.potentials import measure as module
-from policrf.bench.potentials.measure import cpu_budgets, measure
+from policrf.bench.potentials.measure import measure
 from policrf.bench.potentials.problem import Problem, small_problem
 from policrf.bench.potentials.rows import Row
 from policrf.crf.potentials import Custom
 from policrf.errors import InvalidOption
 from policrf.scenes import make_family
 from policrf.solvers import solve
-
-
-def test_budgets_are_cpu_time_and_the_clock_is_put_back(monkeypatch):
-    now = {"wall": 100.0, "cpu": 7.0}
-    monkeypatch.setattr(module, "cpu_time", lambda: now["cpu"])
-    monkeypatch.setattr(time, "perf_counter", lambda: now["wall"])
-    with cpu_budgets():
-        now |= {"wall": 104.0, "cpu": 8.0}
-        assert time.perf_counter() == 1.0
-        # A solver that waits for something else comes to an end.
-        now["wall"] = 150.0
-        assert time.perf_counter() == 5.0
-    assert time.perf_counter() == 150.0
 
 
 def test_the_second_step_starts_where_the_first_ends():

@@ -26,6 +26,7 @@ def test_every_cell_is_measured_once(tmp_path):
     assert seen == results
     assert len(results) == 2 * 2 * (2 * 2 + 1)
     assert all(result["calls"] > 0 for result in results)
+    assert all(result["wall_seconds"] > 0 for result in results)
     assert all(result["cpu_seconds"] > 0 for result in results)
 
 

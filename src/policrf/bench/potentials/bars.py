@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from policrf.bench.potentials.grid import PotentialGrid
 from policrf.bench.potentials.summary import CellKey, Mean, Summary
-from policrf.bench.rows import GENERIC
+from policrf.bench.rows import COMPLETE_ONLY, GENERIC
 from policrf.evaluation.tables import Table
 
 QUICK, LONGER = "untrained + icm", "untrained:refine=true"
 BELOW, ENOUGH = 10.0, 5  # % below every generic solver, and in how many families
 WITHIN = 1.0  # % that auto may be above the best row
+# The bar was set against the first; annealing asks no question half-way either, but is newer.
 COMPARED = {
-    "generic solvers": GENERIC,
-    "generic solvers but annealing": tuple(row for row in GENERIC if row != "annealing"),
+    "generic solvers from before half-way questions": COMPLETE_ONLY,
+    "generic solvers, annealing too": GENERIC,
 }
 
 

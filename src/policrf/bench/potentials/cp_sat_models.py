@@ -24,7 +24,7 @@ def build(model: Model, task: dict[str, Any]) -> tuple[Model, Variables]:
     for row, costs in zip(x, unary, strict=True):
         model.add_exactly_one(row)
         terms += [_whole(cost) * variable for cost, variable in zip(costs, row, strict=True)]
-        model.add_hint(row[costs.index(min(costs))], True)
+        model.add_hint(row[costs.index(min(costs))], 1)
     for (i, j), weight in zip(task["edges"], task["edge_weights"], strict=True):
         differ = model.new_bool_var("")
         for a, b in zip(x[i], x[j], strict=True):

@@ -1,28 +1,24 @@
 """One solve of the benchmark: energy, calls of custom functions, wall and CPU seconds.
 
-Budgets are CPU time: while a solve is measured, the clock that solvers read tells the CPU time of
-the process, so that others who use the machine take nothing from anybody's budget. A short solve
-is measured several times, and the median counts: which caches are warm is a matter of luck.
+Budgets are CPU time (`evaluation.cpu_time`). A short solve is measured several times, and the
+median counts: which caches are warm is a matter of luck.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from policrf.bench.potentials.grid import seconds_of
 from policrf.bench.potentials.problem import Problem
 from policrf.bench.potentials.rows import Row
 from policrf.bench.result_log import Result
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.evaluation.cpu_time import SHORT, cpu_budgets
 from policrf.solvers import solve
 from policrf.types import Solution
 
 STOPPED = 0.8  # share of its budget below which a solver has stopped by itself
-SHORT, REPEATS = 0.05, 5  # seconds below which a solve is measured several times
-PATIENCE = 10  # wall time / CPU time from which on a solver waits for something, and time runs
+REPEATS = 5  # of a short solve
 
 
 def measure(problem: Problem, row: str, budget: float | None) -> Result:
@@ -58,7 +54,7 @@ def _measure_once(problem: Problem, row: str, budget: float | None) -> Result:
         try:
             for part, (solver, options) in zip(problems, steps, strict=True):
                 labels = None if found is None else found.labels
-                found = solve(part, solver, seconds=left, initial=labels, **options)
+                found = solve(part, solver, seconds=left, initial=labels, go_on=False, **options)
                 calls += found.calls
                 if seconds is not None:
                     left = max(0.0, seconds - (time.perf_counter() - start))
@@ -74,28 +70,3 @@ def _measure_once(problem: Problem, row: str, budget: float | None) -> Result:
         "cpu_seconds": cpu_seconds,
         "stopped": seconds is None or cpu_seconds < STOPPED * seconds,
     }
-
-
-@contextmanager
-def cpu_budgets() -> Iterator[None]:
-    """Within, `time.perf_counter` tells CPU time, of all threads and of children that have ended.
-
-    A tenth of the wall time counts at least: a solver that waits for a process comes to an end.
-    """
-    wall_clock = time.perf_counter
-    wall, cpu = wall_clock(), cpu_time()
-
-    def clock() -> float:
-        return max(cpu_time() - cpu, (wall_clock() - wall) / PATIENCE)
-
-    time.perf_counter = clock
-    try:
-        yield
-    finally:
-        time.perf_counter = wall_clock
-
-
-def cpu_time() -> float:
-    """CPU seconds of this process and of its children that have ended."""
-    times = os.times()
-    return time.process_time() + times.children_user + times.children_system

@@ -78,7 +78,7 @@ def superpixel_crf(image: Instance) -> CRF:
 @lru_cache(maxsize=2)
 def _images(folder: Path, energy: Path | None) -> list[Instance]:
     """Those images in which the labels are in question: three or more in their unaries."""
-    from policrf.vision.energy_weights import Energy
+    from policrf.vision.energy.weights import Energy
 
     weights = Energy.load(energy) if energy is not None else Energy.from_dict(BY_NODE)
     found = load_instances(folder, energy=weights, potentials="u+p")

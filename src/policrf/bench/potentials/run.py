@@ -24,6 +24,7 @@ from policrf.bench.potentials.measure import measure
 from policrf.bench.potentials.problem import Problem, make_problem, small_problem
 from policrf.bench.potentials.rows import CP_SAT, Row
 from policrf.bench.result_log import Result, ResultLog
+from policrf.crf.io.outputs import claimed
 
 ANYTIME = ("annealing", "refine", "auto", "exact")  # solvers that use all the time they are given
 
@@ -42,7 +43,12 @@ def run_potentials(
     progress
         Called with every new result.
     """
-    log = _open(grid, folder)
+    check_grid(grid)
+    with claimed(folder):
+        return _fill(grid, _open(grid, folder), progress)
+
+
+def _fill(grid: PotentialGrid, log: ResultLog, progress: Callable[[Result], None]) -> list[Result]:
     missing = log.missing(tasks(grid), key_of)
     warm_up(grid, missing)
     with CpSat() as peer:

@@ -1,0 +1,1 @@
+"""`policrf bench large`: solvers and peers on large frustrated fields."""

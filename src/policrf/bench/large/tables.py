@@ -1,0 +1,160 @@
+"""Tables and pictures of `policrf bench large`: gaps, what was promised, energy against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from policrf.bench.large.grid import FieldSpec
+from policrf.bench.potentials.summary import mean_with_interval, percent_above
+from policrf.bench.result_log import Result
+from policrf.evaluation.tables import Table
+from policrf.plots.figures import Lines, line_figure
+from policrf.scenes import FRUSTRATED
+
+LONG = 1.0  # seconds from which on auto is to be the lowest
+BELOW, PLAIN, AT = 0.3, "plain_annealing", 10.0  # % below plain annealing at this budget
+EQUAL = 1e-6  # % above which an energy is not the same
+Cell = tuple[str, str, float]  # field, row, budget
+
+
+class Figures:
+    """Results by field, row and budget."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.energies: dict[Cell, dict[int, float]] = {}
+        self.lowest: dict[tuple[str, int], float] = {}
+        for result in results:
+            if "energy" not in result:
+                continue
+            cell = result["field"], result["row"], float(result["budget"])
+            self.energies.setdefault(cell, {})[result["seed"]] = result["energy"]
+            crf = result["field"], result["seed"]
+            self.lowest[crf] = min(self.lowest.get(crf, np.inf), result["energy"])
+        self.fields = list(dict.fromkeys(field for field, _, _ in self.energies))
+        self.rows = list(dict.fromkeys(row for _, row, _ in self.energies))
+        self.budgets = sorted({budget for _, _, budget in self.energies})
+
+    def gap(self, cell: Cell) -> str | None:
+        """Mean % above the lowest energy known of the same CRF, with its interval if it has one."""
+        if cell not in self.energies:
+            return None
+        gaps = [
+            percent_above(energy, self.lowest[cell[0], seed])
+            for seed, energy in self.energies[cell].items()
+        ]
+        mean = mean_with_interval(gaps)
+        return f"{mean.value:.2f}" + ("" if np.isnan(mean.half) else f" ± {mean.half:.2f}")
+
+    def above(self, ours: Cell, theirs: Cell) -> float | None:
+        """Mean % that `ours` is above `theirs`, CRF by CRF."""
+        mine, other = self.energies.get(ours, {}), self.energies.get(theirs, {})
+        seeds = sorted(mine.keys() & other.keys())
+        if not seeds:
+            return None
+        return float(np.mean([percent_above(mine[seed], other[seed]) for seed in seeds]))
+
+
+def tables(results: Sequence[Result]) -> list[Table]:
+    """What was promised, and one table a field."""
+    figures = Figures(results)
+    return [bars(figures), *(_field_table(figures, field) for field in figures.fields)]
+
+
+def bars(figures: Figures) -> Table:
+    """Where auto is the lowest row, and how far it is below plain annealing."""
+    rows: list[tuple[str | None, ...]] = []
+    for field in figures.fields:
+        texts = [_lowest(figures, field, budget) for budget in figures.budgets]
+        plain = figures.above((field, "auto", AT), (field, PLAIN, AT))
+        rows.append((field, *texts, None if plain is None else f"{-plain:.2f}"))
+    columns = (
+        "field", *(f"lowest at {budget:g} s" for budget in figures.budgets),
+        f"% below {PLAIN} at {AT:g} s",
+    )  # fmt: skip
+    held = sum(row[-1] is not None and float(row[-1]) >= BELOW for row in rows)
+    long = [
+        text
+        for row in rows
+        for budget, text in zip(figures.budgets, row[1:-1], strict=True)
+        if budget >= LONG and text is not None
+    ]
+    note = (
+        f"auto at or below every other row: in {long.count('yes')} of {len(long)} fields and "
+        f"budgets of {LONG:g} s and more. {BELOW:g} % or more below {PLAIN} at {AT:g} s: in {held} "
+        f"of {len(rows)} fields."
+    )
+    return Table("Bars", columns, tuple(rows), note)
+
+
+def _lowest(figures: Figures, field: str, budget: float) -> str | None:
+    """Whether auto is at or below every other row; else how far above which one."""
+    found = [
+        (above, row)
+        for row in figures.rows
+        if row != "auto"
+        and (above := figures.above((field, "auto", budget), (field, row, budget))) is not None
+    ]
+    if not found:
+        return None
+    worst, row = max(found)
+    return "yes" if worst <= EQUAL else f"{worst:.3f} % above {row}"
+
+
+def _field_table(figures: Figures, field: str) -> Table:
+    spec = FieldSpec.parse(field)
+    rows = []
+    for row in figures.rows:
+        gaps = [figures.gap((field, row, budget)) for budget in figures.budgets]
+        if any(gap is not None for gap in gaps):
+            rows.append((row, *gaps))
+    seeds = {seed for name, seed in figures.lowest if name == field}
+    lowest = np.mean([figures.lowest[field, seed] for seed in seeds])
+    note = (
+        f"% above the lowest energy known of the same CRF (mean {lowest:.2f}), {len(seeds)} CRFs. "
+        f"{FRUSTRATED[spec.family]} Budgets are seconds of CPU time, one thread."
+    )
+    columns = ("row", *(f"{budget:g} s" for budget in figures.budgets))
+    return Table(field, columns, tuple(rows), note)
+
+
+def all_solves(results: Sequence[Result]) -> Table:
+    """For programs."""
+    columns = ("field", "seed", "row", "budget", "energy", "cpu_seconds", "wall_seconds", "refused")
+    rows = tuple(tuple(result.get(name) for name in columns) for result in results)
+    return Table("All solves", columns, rows, "One line a solve.")
+
+
+def draw(results: Sequence[Result], folder: Path) -> list[Path]:
+    """large-FAMILY.png for each family, one panel a field: mean gap against CPU time."""
+    figures, written = Figures(results), []
+    for family in FRUSTRATED:
+        fields = [field for field in figures.fields if FieldSpec.parse(field).family == family]
+        if fields:
+            path = folder / f"large-{family}.png"
+            panels = [_panel(figures, field) for field in fields]
+            title = f"{family}: {FRUSTRATED[family]}"
+            line_figure(path, panels, "CPU seconds", "% above the lowest energy known", title=title)
+            written.append(path)
+    return written
+
+
+def _panel(figures: Figures, field: str) -> Lines:
+    lines: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
+    for row in figures.rows:
+        cells = [(field, row, budget) for budget in figures.budgets]
+        found = [cell for cell in cells if cell in figures.energies]
+        if found:
+            gaps = [
+                float(np.mean([
+                    percent_above(energy, figures.lowest[field, seed])
+                    for seed, energy in figures.energies[cell].items()
+                ]))
+                for cell in found
+            ]  # fmt: skip
+            lines[row] = [cell[2] for cell in found], gaps
+    highest = sorted(gap for _, gaps in lines.values() for gap in gaps)
+    top = 1.2 * highest[int(0.8 * (len(highest) - 1))] if highest else 1.0
+    return Lines(field, lines, (-0.03 * max(top, 1e-3), max(top, 1e-3)))

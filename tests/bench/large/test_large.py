@@ -1,0 +1,106 @@
+"""`policrf bench large`: a small grid, what was promised, peers, and going on after a kill."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from policrf.bench.large.graph_network import graph_network
+from policrf.bench.large.grid import FieldSpec, LargeGrid, check_grid, tasks
+from policrf.bench.large.growth import measure_growth
+from policrf.bench.large.plain_annealing import plain_annealing
+from policrf.bench.large.run import plan, run_large
+from policrf.bench.large.tables import Figures, bars, draw, tables
+from policrf.bench.large.toulbar2_peer import toulbar2
+from policrf.bench.potentials.measure import cpu_budgets
+from policrf.errors import InvalidOption
+from policrf.scenes import make_frustrated
+from policrf.testing.reference import reference_minimum
+
+SMALL = LargeGrid(
+    fields=("random:60:4:3", "ising:49:4:2"), seeds=2, budgets=(0.02, 0.05),
+    solvers=("auto", "icm", "plain_annealing"),
+)  # fmt: skip
+
+
+def test_a_run_goes_on_after_a_kill(tmp_path):
+    seen = []
+    assert plan(SMALL, tmp_path).solves == 24
+    results = run_large(SMALL, tmp_path, seen.append)
+    assert len(results) == len(seen) == 24
+    path = tmp_path / "results.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + lines[-1][:20])
+    assert plan(SMALL, tmp_path).solves == 1
+    assert len(run_large(SMALL, tmp_path, seen.append)) == 24
+    assert len(seen) == 25
+    found = tables(results)
+    assert [table.title for table in found] == ["Bars", *SMALL.fields]
+    assert {path.name for path in draw(results, tmp_path)} == {
+        "large-random.png",
+        "large-ising.png",
+    }
+    energy = json.loads(lines[0])["energy"]
+    assert energy >= Figures(results).lowest["random:60:4:3", 0]
+
+
+def test_bars_say_where_auto_is_above():
+    def result(row, budget, energy):
+        field = "random:1000:8:4"
+        return {"field": field, "seed": 0, "row": row, "budget": budget, "energy": energy}
+
+    rows = [
+        ("auto", 1.0, -99.0),
+        ("icm", 1.0, -100.0),
+        ("auto", 10.0, -101.0),
+        ("icm", 10.0, -101.0),
+    ]
+    results = [result(*row) for row in [*rows, ("plain_annealing", 10.0, -100.0)]]
+    table = bars(Figures(results))
+    assert table.rows == (("random:1000:8:4", "1.000 % above icm", "yes", "1.00"),)
+    assert "in 1 of 2 fields and budgets" in table.note
+    assert "in 1 of 1 fields" in table.note
+
+
+def test_peers_reach_small_minima():
+    crf = make_frustrated("third_order", 9, 2, degree=3, seed=1)
+    least = reference_minimum(crf)
+    with cpu_budgets(100):
+        assert crf.energy(plain_annealing(crf, 0.3, 0)) == pytest.approx(least)
+    pytest.importorskip("torch")
+    mixed = make_frustrated("glass", 40, 3, degree=4, seed=1)
+    with cpu_budgets(100):
+        labels = graph_network(mixed, 1.0, 0)
+    assert mixed.energy(labels) < mixed.energy(np.argmin(mixed.unary, axis=1))
+
+
+@pytest.mark.parametrize("vns", [False, True])
+def test_toulbar2_answers_in_a_process_of_its_own(vns):
+    pytest.importorskip("pytoulbar2")
+    crf = make_frustrated("glass", 10, 3, degree=3, seed=1)
+    labels = toulbar2(crf, 2, 0, vns)
+    assert crf.energy(labels) == pytest.approx(reference_minimum(crf), abs=1e-4)
+
+
+def test_fields_are_read_and_refused():
+    assert FieldSpec.parse("grid:400:4:3") == ("grid", 400, 4.0, 3)
+    for text in ("grid:400", "smooth:10:4:2", "grid:a:4:2"):
+        with pytest.raises(InvalidOption, match="field"):
+            check_grid(LargeGrid(fields=(text,)))
+    with pytest.raises(InvalidOption, match="budgets"):
+        check_grid(LargeGrid(budgets=()))
+    long = [task for task in tasks(LargeGrid()) if task["row"] == "toulbar2"]
+    assert {task["budget"] for task in long} == {10.0}
+
+
+def test_growth_is_measured():
+    seen = []
+    table = measure_growth([100, 400], seen.append)
+    assert seen == ["N=100", "N=400"]
+    for row in table.records():
+        assert row["hot_sweep_seconds"] > 0
+        assert 1 < row["memory_ratio"] < 3
+    model = [row["model_mb"] for row in table.records()]
+    assert 3.5 < model[1] / model[0] < 4.5

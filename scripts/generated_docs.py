@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,40 +43,55 @@ def potentials() -> str:
     return potential_table()
 
 
-def partial_forms() -> str:
-    """The tables that benchmarks/partial_forms.py has written."""
-    path = ROOT / "benchmarks" / "results" / "partial-forms.md"
-    return path.read_text(encoding="utf-8")
-
-
 def potential_bars() -> str:
     """The first table that `policrf bench potentials` has written: what it was to show."""
     path = ROOT / "benchmarks" / "results" / "potentials" / "potentials.md"
     return path.read_text(encoding="utf-8").split("\n### ")[0] + "\n"
 
 
-def halfway_gain() -> str:
-    """The tables that benchmarks/halfway_gain.py has written."""
-    path = ROOT / "benchmarks" / "results" / "halfway-gain.md"
-    return path.read_text(encoding="utf-8")
+def results_of(name: str) -> Callable[[], str]:
+    """The tables that a benchmark has written."""
+    path = ROOT / "benchmarks" / "results" / f"{name}.md"
+    return lambda: path.read_text(encoding="utf-8")
 
 
-def segmentation_folds() -> str:
-    """The tables that benchmarks/segmentation_folds.py has written."""
-    path = ROOT / "benchmarks" / "results" / "segmentation-folds.md"
-    return path.read_text(encoding="utf-8")
+def limits() -> str:
+    """Every limit of `policrf.limits` with its value, as the module has it."""
+    module = ast.parse((PACKAGE / "limits.py").read_text(encoding="utf-8"))
+    lines = ["| limit | value | of what |", "|---|---:|---|"]
+    for node, after in zip(module.body, module.body[1:], strict=False):
+        told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        if isinstance(node, ast.Assign) and told:
+            text = " ".join(str(after.value.value).split())
+            lines.append(f"| `{node.targets[0].id}` | {ast.unparse(node.value)} | {text} |")
+    return "\n".join(lines).replace("GIB", "GiB") + "\n"
 
 
 PARTS = {
     "README.md": {"solvers": solvers},
     "ARCHITECTURE.md": {"rooms": rooms},
+    "docs/reliability.md": {"limits": limits, "robustness": results_of("robustness")},
     "docs/potentials.md": {
         "potentials": potentials,
-        "partial-forms": partial_forms,
+        "partial-forms": results_of("partial-forms"),
         "bars": potential_bars,
     },
-    "docs/segmentation.md": {"segmentation-folds": segmentation_folds},
-    "docs/halfway_gain.md": {"halfway-gain": halfway_gain},
+    "docs/segmentation.md": {
+        name: results_of(name)
+        for name in (
+            "segmentation",
+            "segmentation-train",
+            "segmentation-boxes",
+            "segmentation-mots",
+        )
+    },
+    "docs/calibration.md": {"calibration-rules": results_of("calibration-rules")},
+    "docs/learning.md": {"tuned-numbers": results_of("tuned-numbers")},
+    "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
+    "docs/frustrated_fields.md": {
+        "large": results_of("large/large"),
+        "large-growth": results_of("large/large-growth"),
+    },
 }
 
 

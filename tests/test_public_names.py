@@ -57,11 +57,11 @@ def test_a_missing_library_names_the_extra():
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import policrf as pc\n"
-        "try:\n    pc.train\n"
+        "try:\n    pc.train([], 'dqn')\n"
         "except pc.errors.MissingDependency as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "policrf.train needs torch; run pip install 'policrf[learn]'" in done.stdout, done.stderr
+    assert "by a method needs torch; run pip install 'policrf[learn]'" in done.stdout, done.stderr
 
 
 def test_a_name_that_there_is_not():

@@ -15,8 +15,16 @@ from policrf._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from policrf import errors as errors
+    from policrf.crf.grid import grid as grid
     from policrf.crf.instance import Instance as Instance
     from policrf.crf.io import read as read
+    from policrf.crf.io import write as write
+    from policrf.crf.io.mpe import read_mpe as read_mpe
+    from policrf.crf.io.mpe import write_mpe as write_mpe
+    from policrf.crf.io.toulbar2.cfn import read_cfn as read_cfn
+    from policrf.crf.io.toulbar2.cfn_write import write_cfn as write_cfn
+    from policrf.crf.io.toulbar2.wcsp import read_wcsp as read_wcsp
+    from policrf.crf.io.toulbar2.wcsp_write import write_wcsp as write_wcsp
     from policrf.crf.io.uai import read_uai as read_uai
     from policrf.crf.io.uai_write import write_uai as write_uai
     from policrf.crf.model import CRF as CRF
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
     from policrf.datasets.sources import load_instances as load_instances
     from policrf.evaluation.runner import evaluate as evaluate
     from policrf.learn.train import train as train
+    from policrf.plots.traces import plot_trace as plot_trace
     from policrf.policy.checkpoint import list_policies as list_policies
     from policrf.policy.checkpoint import load_policy as load_policy
     from policrf.policy.policy import Policy as Policy
@@ -47,7 +56,7 @@ if TYPE_CHECKING:
     from policrf.solvers.describe import describe as describe
     from policrf.types import Solution as Solution
     from policrf.vision.calibration.calibrate import calibrate as calibrate
-    from policrf.vision.energy_weights import Energy as Energy
+    from policrf.vision.energy.weights import Energy as Energy
     from policrf.vision.segment import Segmenter as Segmenter
 
 # Public name -> the module that has it. Loaded on first use: importing policrf costs nothing.
@@ -56,7 +65,7 @@ _PUBLIC = {
     "BoxSupport": "policrf.crf.potentials",
     "CRF": "policrf.crf.model",
     "Custom": "policrf.crf.potentials",
-    "Energy": "policrf.vision.energy_weights",
+    "Energy": "policrf.vision.energy.weights",
     "Instance": "policrf.crf.instance",
     "Policy": "policrf.policy.policy",
     "Potts": "policrf.crf.potentials",
@@ -75,18 +84,27 @@ _PUBLIC = {
     "describe": "policrf.solvers.describe",
     "errors": "policrf",
     "evaluate": "policrf.evaluation.runner",
+    "grid": "policrf.crf.grid",
     "list_policies": "policrf.policy.checkpoint",
     "list_solvers": "policrf.solvers",
     "load_instances": "policrf.datasets.sources",
     "load_policy": "policrf.policy.checkpoint",
     "make_scene": "policrf.scenes",
+    "plot_trace": "policrf.plots.traces",
     "prepare": "policrf.datasets.prepare",
     "read": "policrf.crf.io",
+    "read_cfn": "policrf.crf.io.toulbar2.cfn",
+    "read_mpe": "policrf.crf.io.mpe",
     "read_uai": "policrf.crf.io.uai",
+    "read_wcsp": "policrf.crf.io.toulbar2.wcsp",
     "render_scene": "policrf.scenes",
     "solve": "policrf.solvers",
     "train": "policrf.learn.train",
+    "write": "policrf.crf.io",
+    "write_cfn": "policrf.crf.io.toulbar2.cfn_write",
+    "write_mpe": "policrf.crf.io.mpe",
     "write_uai": "policrf.crf.io.uai_write",
+    "write_wcsp": "policrf.crf.io.toulbar2.wcsp_write",
 }
 # The extra that installs what a name needs beyond a plain install.
 _EXTRAS = {"calibrate": "vision", "prepare": "vision", "Segmenter": "vision", "train": "learn"}

@@ -58,6 +58,34 @@ def test_solve_writes_labels_and_reports_their_energy(model, tmp_path, capsys):
     assert sum(report["terms"].values()) == pytest.approx(report["energy"])
 
 
+def test_solve_takes_evidence_and_packed_files_and_writes_mpe(model, tmp_path, capsys):
+    packed, out = tmp_path / "model.cfn.xz", tmp_path / "model.MPE"
+    pc.write(pc.read_uai(model), packed)
+    assert call("solve", packed, "--solver", "brute_force", "--mpe", out) == 0
+    assert f"labels written to {out}" in capsys.readouterr().out
+    crf = pc.read_uai(model)
+    best = pc.read_mpe(crf, out)
+    assert crf.energy(best) == pytest.approx(pc.solve(crf, "brute_force").energy)
+    (tmp_path / "seen.evid").write_text(f"1 2 {(best[2] + 1) % 3}")
+    arguments = ["solve", model, "--solver", "brute_force", "--mpe", out]
+    assert call(*arguments, "--evidence", tmp_path / "seen.evid") == 0
+    assert pc.read_mpe(crf, out)[2] == (best[2] + 1) % 3
+    (tmp_path / "seen.evid").rename(tmp_path / "model.uai.evid")
+    assert call(*arguments) == 0
+    assert pc.read_mpe(crf, out)[2] == (best[2] + 1) % 3
+    assert call(*arguments, "--evidence", "none") == 0
+    assert pc.read_mpe(crf, out).tolist() == best.tolist()
+
+
+def test_solve_draws_the_traces_of_several_solvers(model, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    picture = tmp_path / "trace.png"
+    assert call("solve", model, "--solver", "icm", "--compare", "unary", "--plot", picture) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert call("solve", model, "--compare", "icm") == 2
+    assert "give --plot" in capsys.readouterr().err
+
+
 def test_solve_starts_from_given_labels(model, tmp_path, capsys):
     start = tmp_path / "start.npy"
     np.save(start, np.zeros(5, np.int64))
@@ -71,7 +99,7 @@ def test_solve_starts_from_given_labels(model, tmp_path, capsys):
     [
         (["solv"], "there is no command 'solv'"),
         (["solve", "nowhere.uai"], "nowhere.uai: there is no such file"),
-        (["solve", "{model}.txt"], "ends in .uai or .npz"),
+        (["solve", "{model}.txt"], "ends in .uai, .wcsp, .cfn or .npz"),
         (["solve", "{model}", "--solver", "magic"], "no solver is called 'magic'; there are"),
         (["solve"], "give a model file"),
         (["solve", "{model}", "--solver", "icm:x=1"], "icm has no option 'x'"),

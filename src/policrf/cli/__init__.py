@@ -2,21 +2,24 @@
 
 A command module exposes `Config`, a frozen dataclass whose field docstrings are the help (or a
 union of such, for subcommands), and `run(config)`; it may have `started(config)`, which gives the
-defaults of a second reading, or None. It is imported only when its command is called, so
-`policrf --help` answers at once.
+defaults of a second reading, or None, and `OUT_IS_FILE` where --out is no folder. It is imported
+only when its command is called, so `policrf --help` answers at once.
 """
 
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stderr
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
 from typing import Any
 
 from policrf._version import __version__
-from policrf.errors import PolicrfError, UnknownName
+from policrf.errors import PolicrfError, TooLarge, UnknownName
 
 COMMANDS = {
     "demo": "solve scenes that come with the package; a table and a page to open",
@@ -24,20 +27,44 @@ COMMANDS = {
     "bench": "measure: the energy core, the solvers, the run times",
     "prepare": "images, a net and a detector -> CRFs on disk",
     "calibrate": "choose the weights of the energy on training data",
-    "train": "learn a policy: dqn, mcts, evolve, or the supervised baseline",
+    "train": "by a goal (energy, labels), judged; or by imitate, dqn, mcts, evolve, supervised",
     "segment": "segment one photo or a folder of them",
+    "samples": "small files to try the commands on",
+    "doctor": "what is installed, what is missing, where kernels are kept",
+    "explore": "look at answers of solvers in one HTML page: a photo, a model, a scene, results",
     "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
 }
 
-USAGE_ERROR, INTERRUPTED = 2, 130
+_AGAIN = "the same command goes on from what is finished"
+# How to go on with a command that was stopped; the others begin again.
+GOES_ON = {
+    "bench": f"for solvers and potentials {_AGAIN}",
+    "calibrate": _AGAIN,
+    "evaluate": f"{_AGAIN}, if it was given --out",
+    "prepare": _AGAIN,
+    "train": "the same command with --resume goes on from the last checkpoint",
+}
+
+USAGE_ERROR, SIGNALED = 2, 128  # the latter is for shells: 130 after Ctrl-C, 143 after SIGTERM
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.number = number
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `policrf` script."""
-    sys.exit(_main(list(sys.argv[1:] if arguments is None else arguments)))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text
+    script = arguments is None
+    sys.exit(_main(list(sys.argv[1:] if arguments is None else arguments), script=script))
 
 
-def _main(arguments: list[str]) -> int:
+def _main(arguments: list[str], *, script: bool = False) -> int:
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(_overview(), flush=True)
@@ -45,16 +72,67 @@ def _main(arguments: list[str]) -> int:
         if arguments[0] in ("-V", "--version"):
             print(f"policrf {__version__}")
             return 0
-        return _run(arguments[0], arguments[1:])
+        with _signals_raise(script), _plain_warnings():
+            return _run(arguments[0], arguments[1:])
     except PolicrfError as error:
-        print(f"policrf: {error}", file=sys.stderr)
-        return USAGE_ERROR
-    except KeyboardInterrupt:
-        print("policrf: stopped", file=sys.stderr)
-        return INTERRUPTED
+        return _refuse(error)
+    except MemoryError as error:
+        return _refuse(TooLarge(f"this does not fit in memory ({error or 'an array'})"))
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, Stopped) else signal.SIGINT
+        told = GOES_ON.get(arguments[0])
+        print(f"policrf: stopped{f'; {told}' if told else ''}", file=sys.stderr)
+        return SIGNALED + number
     except BrokenPipeError:  # such as `policrf ... | head`
         sys.stdout = None  # nothing more to flush at exit
         return 0
+    except OSError as error:  # what no writer has caught: no disk, no rights, …
+        if error.strerror is None:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _refuse(PolicrfError(f"{where}{error.strerror}"))
+
+
+def _refuse(error: PolicrfError) -> int:
+    print(f"policrf: {error}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+@contextmanager
+def _signals_raise(script: bool) -> Iterator[None]:
+    """Ctrl-C and SIGTERM raise `Stopped`, so that processes are ended and files removed.
+
+    After that a script only has to exit, and does so with the code that its work has earned.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if script else handler)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings of our own as one line, without the place in the code."""
+
+    def shown(message: Any, category: Any, filename: str, lineno: int, line: Any = None) -> str:
+        if category is UserWarning:
+            return f"policrf: warning: {message}\n"
+        return before(message, category, filename, lineno, line)
+
+    before, warnings.formatwarning = warnings.formatwarning, shown
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _run(name: str, arguments: list[str]) -> int:
@@ -65,8 +143,18 @@ def _run(name: str, arguments: list[str]) -> int:
     # Options that are not given may have their defaults from a file that is.
     if hasattr(module, "started") and (start := module.started(config)) is not None:
         config = _parsed(module, name, arguments, default=start)
+    _check_output(module, config)
     module.run(config)
     return 0
+
+
+def _check_output(module: Any, config: Any) -> None:
+    """Refuse a place that cannot be written to before any work is done."""
+    from policrf.crf.io.outputs import check_output_file, check_output_folder
+
+    out = getattr(config, "out", None)
+    if out is not None:
+        (check_output_file if hasattr(module, "OUT_IS_FILE") else check_output_folder)(out)
 
 
 def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:

@@ -1,16 +1,18 @@
-"""`policrf bench energy|solvers|runtime|potentials`: the figures of the README and the docs."""
+"""`policrf bench energy|solvers|runtime|potentials|foreign|large`: figures of README and docs."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from policrf.bench import runtime
+from policrf.bench.foreign.grid import ForeignGrid
+from policrf.bench.large.grid import LargeGrid
 from policrf.bench.potentials.grid import PotentialGrid
 from policrf.bench.runtime import Runtime
 from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
@@ -63,15 +65,43 @@ class Potentials(PotentialGrid):
     """Print JSON instead of tables."""
 
 
+@dataclass(frozen=True)
+class Foreign(ForeignGrid):
+    """Solvers on models that other people made, with best known energies; resumes after a kill."""
+
+    folder: Annotated[Path, tyro.conf.Positional] = Path(".")
+    """Folder with the models and best.json."""
+    out: Path = Path("bench-foreign")
+    """Folder for results, Markdown, CSV and JSON."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+
+@dataclass(frozen=True)
+class Large(LargeGrid):
+    """Solvers and peers on large frustrated fields, at several budgets; resumes after a kill."""
+
+    out: Path = Path("bench-large")
+    """Folder for results, Markdown, CSV, JSON and pictures."""
+    growth: tuple[int, ...] = ()
+    """Instead, measure how a sweep's cost and memory grow over these numbers of nodes."""
+    plan: bool = False
+    """Only say how many solves are left, and about how long they take."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+
 Config = (
     Annotated[Energy, tyro.conf.subcommand("energy")]
     | Annotated[Solvers, tyro.conf.subcommand("solvers")]
     | Annotated[RunTime, tyro.conf.subcommand("runtime")]
     | Annotated[Potentials, tyro.conf.subcommand("potentials")]
+    | Annotated[Foreign, tyro.conf.subcommand("foreign")]
+    | Annotated[Large, tyro.conf.subcommand("large")]
 )
 
 
-def run(config: Energy | Solvers | RunTime | Potentials) -> None:
+def run(config: Energy | Solvers | RunTime | Potentials | Foreign | Large) -> None:
     """Measure, print, and write."""
     match config:
         case Energy():
@@ -82,6 +112,10 @@ def run(config: Energy | Solvers | RunTime | Potentials) -> None:
             tables = _runtime(config)
         case Potentials():
             tables = _potentials(config)
+        case Foreign():
+            tables = _foreign(config)
+        case Large():
+            tables = _large(config)
     for table in tables:
         if config.json:
             print(json.dumps({"title": table.title, "note": table.note, "rows": table.records()}))
@@ -166,3 +200,54 @@ def _potentials(config: Potentials) -> list[Table]:
     write_tables(config.out, "potentials-figures", [all_figures(summary)], config)
     draw(summary, config, config.out)
     return tables
+
+
+def _foreign(config: Foreign) -> list[Table]:
+    from policrf.bench.foreign.grid import list_models, rows_of
+    from policrf.bench.foreign.run import count_missing, run_foreign
+    from policrf.bench.foreign.tables import all_tables
+    from policrf.cli.progress import progress_bar
+
+    models = list_models(config.folder, config.models)
+    for row in set(config.solvers) - set(rows_of(config)):
+        print(f"{row} is left out: it is not installed", file=sys.stderr)
+    with progress_bar("solving", count_missing(config, config.folder, config.out)) as advance:
+        results = run_foreign(
+            config,
+            config.folder,
+            config.out,
+            lambda result: advance(f"{result['model']} {result['row']}"),
+        )
+    tables = all_tables(config, models, results)
+    shown = replace(config, folder=Path(config.folder.resolve().name), out=Path(config.out.name))
+    write_tables(config.out, "foreign", tables, shown)  # whoever reads them has other folders
+    return tables
+
+
+def _large(config: Large) -> list[Table]:
+    from policrf.bench.large.grid import left_out
+    from policrf.bench.large.growth import measure_growth
+    from policrf.bench.large.run import plan, run_large
+    from policrf.bench.large.tables import all_solves, draw, tables
+    from policrf.cli.progress import progress_bar
+
+    if config.growth:
+        with progress_bar("measuring", len(config.growth)) as advance:
+            grown = [measure_growth(config.growth, advance)]
+        write_tables(config.out, "large-growth", grown, config)
+        return grown
+    left = plan(config, config.out)
+    for name, why in left_out(config).items():
+        print(f"{name} is left out: {why}", file=sys.stderr)
+    if config.plan:
+        row = (left.solves, left.seconds / 60)
+        return [Table("What is left", ("solves", "minutes of CPU time"), (row,))]
+    with progress_bar("solving", left.solves) as advance:
+        results = run_large(
+            config, config.out, lambda result: advance(f"{result['field']} {result['row']}")
+        )
+    found = tables(results)
+    write_tables(config.out, "large", found, config)
+    write_tables(config.out, "large-solves", [all_solves(results)], config)
+    draw(results, config.out)
+    return found

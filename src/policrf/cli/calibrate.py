@@ -10,13 +10,15 @@ from typing import Annotated
 
 import tyro
 
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.errors import InvalidOption
 from policrf.vision.calibration.options import CalibrateOptions
+
+OUT_IS_FILE = True
 
 
 @dataclass(frozen=True)
 class Config:
-    """Choose the simplest energy within one standard error of the best, by pixel IoU."""
+    """Choose the energy whose gain over the net is surest, by pixel IoU; few terms go first."""
 
     prepared: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PREPARED")]
     """Prepared data with truth."""
@@ -40,8 +42,6 @@ def run(config: Config) -> None:
 
     options = config.search
     SolverSpec.parse(options.solver)
-    if not config.out.parent.is_dir():
-        raise InvalidFile(f"{config.out}: the folder {config.out.parent} does not exist")
     if config.jobs < 1:
         raise InvalidOption(f"--jobs is {config.jobs}; it must be at least 1")
     prepared = Prepared(config.prepared)

@@ -32,6 +32,8 @@ class Config:
     """Which terms the energy has, joined by +."""
     features: str = "paper"
     """Node features for policies: paper, appearance or paper+appearance."""
+    pixels: bool = True
+    """Decide pixels near the boundaries again, as segment does, where the data keep them."""
     out: Path | None = None
     """Folder for results.jsonl, results.csv and the summary; an earlier run there goes on."""
     compare: tuple[str, ...] = ()
@@ -50,11 +52,10 @@ class Config:
 
 def run(config: Config) -> None:
     """Evaluate, write the tables if asked, and print the summary."""
-    from policrf.cli.progress import progress_bar
+    from policrf.crf.io.outputs import claimed
     from policrf.datasets.instances import InstanceSequence
     from policrf.datasets.sources import load_instances
-    from policrf.evaluation.runner import REFERENCES, evaluate
-    from policrf.evaluation.summary_tables import summary_markdown, write_summary
+    from policrf.evaluation.judging import REFERENCES
 
     if len(config.compare) % 2:
         raise InvalidOption("--compare takes pairs of solvers: first second first second …")
@@ -69,12 +70,23 @@ def run(config: Config) -> None:
             raise InvalidOption(
                 f"--compare {row}: it is not among the solvers {', '.join(solvers)}"
             )
-    if config.out is not None:
-        _claim(config, instances)
+    if config.out is None:
+        _evaluate(config, instances, solvers)
+        return
+    with claimed(config.out):
+        _begin(config, instances)
+        _evaluate(config, instances, solvers)
+
+
+def _evaluate(config: Config, instances: Sequence[Instance], solvers: Sequence[str]) -> None:
+    from policrf.cli.progress import progress_bar
+    from policrf.evaluation.runner import evaluate
+    from policrf.evaluation.summary_tables import summary_markdown, write_summary
+
     with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
         grid = evaluate(
             instances, solvers, out=config.out, seconds=config.seconds, seed=config.seed,
-            jobs=config.jobs, advance=advance,
+            pixels=config.pixels, jobs=config.jobs, advance=advance,
         )  # fmt: skip
     rows = [grid.row(solver) for solver in grid.solvers()]
     pairs = zip(config.compare[::2], config.compare[1::2], strict=True)
@@ -88,9 +100,8 @@ def run(config: Config) -> None:
         print(summary_markdown(rows, comparisons), end="")
 
 
-def _claim(config: Config, instances: Sequence[Instance]) -> None:
-    """Make the folder with its configuration, or check that it holds the same evaluation."""
-    from policrf.crf.io.files import make_folder
+def _begin(config: Config, instances: Sequence[Instance]) -> None:
+    """Write the configuration, or check that the folder holds the same evaluation."""
     from policrf.crf.io.json_text import as_json, read_json, write_json
     from policrf.datasets.instances import InstanceSequence
 
@@ -99,6 +110,7 @@ def _claim(config: Config, instances: Sequence[Instance]) -> None:
     if isinstance(instances, InstanceSequence):
         content["recipe"] = instances.prepared.recipe.as_dict()
         content["energy"] = as_json(instances.energy.as_dict(), infinity="inf")
+        content["pixels"] = config.pixels and instances.prepared.recipe.keep_pixels
     content |= {
         "potentials": config.potentials,
         "features": config.features,
@@ -116,7 +128,6 @@ def _claim(config: Config, instances: Sequence[Instance]) -> None:
                     "choose another --out"
                 )
         return
-    make_folder(config.out)
     write_json(file, content)
 
 
@@ -132,7 +143,7 @@ def _write_csv(path: Path, results: list[Result]) -> None:
     terms = next((list(result.terms) for result in results if result.terms), [])
     header = [
         "solver", "name", "nodes", "energy", "lower_bound", "optimal", "seconds", "cpu_seconds",
-        "failed",
+        "pixel_cpu_seconds", "failed",
     ]  # fmt: skip
     writer.writerow([*header, *terms])
     for result in results:

@@ -33,8 +33,8 @@ class Config(ImageOptions):
     solver: str = DEFAULT_SOLVER
     """A solver or policy (a name or a file), with options as NAME:option=value,…"""
     pixels: bool = True
-    """Decide pixels near the boundaries again at the end; no part where the energy is the net alone
-    (no edges, or the solver unary)."""
+    """Decide pixels near the boundaries again at the end, as strongly as the energy's weight pixels
+    says; no part where the energy is the net alone (no edges, or the solver unary)."""
     recipe: Path | None = None
     """A prepared folder: its settings, labels and classes are the defaults of the options above."""
     potentials: str = "u+p+hop1+hop2"
@@ -71,7 +71,8 @@ def run(config: Config) -> None:
     from policrf.cli.progress import progress_bar
 
     images = _images(config.image)
-    segmenter = _segmenter(config)
+    _check_results(config, images)
+    segmenter = segmenter_of(config)
     one = not config.image.is_dir()
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
@@ -80,14 +81,15 @@ def run(config: Config) -> None:
     with progress_bar("segmenting", len(images)) as advance:
         for name, path in images:
             try:
-                result = _segment(config, segmenter, name, path, one)
-                result.save(config.out, figure=config.figure)
-                reports.append(result.report())
-                total.add(result)
+                result = segment_one(config, segmenter, name, path, one)
             except PolicrfError as error:
                 if one or config.strict:
                     raise
                 skipped.append({"name": name, "reason": str(error)})
+            else:
+                result.save(config.out, figure=config.figure)  # a full disk is no image's fault
+                reports.append(result.report())
+                total.add(result)
             advance(name)
     if not reports:
         raise InvalidFile(f"{config.image}: no image could be used; {skipped[0]['reason']}")
@@ -146,9 +148,10 @@ class _Total:
         return iou_report(self.confusion, self.net, self.labels)
 
 
-def _segment(
+def segment_one(
     config: Config, segmenter: Segmenter, name: str, path: Path, one: bool
 ) -> Segmentation:
+    """One image; `one`: the only one, whose scores and truth may be files of any name."""
     from policrf.datasets.base import relabeled
     from policrf.vision.images import read_mask
     from policrf.vision.unaries import read_scores
@@ -179,20 +182,46 @@ def _beside(folder: Path, name: str, suffixes: tuple[str, ...], one: bool) -> Pa
 
 
 def _images(path: Path) -> list[tuple[str, Path]]:
+    from policrf.crf.io.files import shown_name
+    from policrf.datasets.base import checked_samples
     from policrf.datasets.layouts.folder import Folder
 
     if not path.exists():
         raise InvalidFile(f"{path}: there is no such image file or folder")
     if path.is_dir():
-        return [(sample.name, sample.image) for sample in Folder(path, ()).samples()]
-    return [(path.stem, path)]
+        samples = checked_samples(Folder(path, ()).samples())
+        return [(sample.name, sample.image) for sample in samples]
+    return [(shown_name(path.stem), path)]
 
 
-def _segmenter(config: Config) -> Segmenter:
+def _check_results(config: Config, images: list[tuple[str, Path]]) -> None:
+    """Refuse results that would replace a file that is read, or each other."""
+    from policrf.vision.segmentation import refuse_replacing, result_files
+
+    one = not config.image.is_dir()
+    folders = [(config.truth, (".png",)), (config.scores, (".npy", ".npz"))]
+    inputs = [path for _, path in images]
+    inputs += [
+        _beside(folder, name, suffixes, one)
+        for folder, suffixes in folders
+        if folder is not None
+        for name, _ in images
+    ]
+    owner: dict[Path, str] = {}
+    for name, _ in images:
+        for path in result_files(config.out, name, figure=config.figure):
+            if owner.setdefault(path, name) != name:
+                raise InvalidFile(
+                    f"{path} would hold results of both {owner[path]!r} and {name!r}; rename one"
+                )
+    refuse_replacing(list(owner), inputs)
+
+
+def segmenter_of(config: Config) -> Segmenter:
+    """Nets, recipe and energy as the options say, loaded."""
     from policrf.datasets.store import Prepared
     from policrf.solvers.spec import SolverSpec
     from policrf.vision.classes import VOC_LABELS
-    from policrf.vision.pixels.options import PixelStage
     from policrf.vision.recipe import Recipe
     from policrf.vision.segment import Segmenter
 
@@ -206,7 +235,7 @@ def _segmenter(config: Config) -> Segmenter:
         recipe=recipe_of(config, base),
         reduction=None if prepared is None else prepared.reduction(),
         potentials=config.potentials, features=config.features,
-        pixels=PixelStage() if config.pixels else None,
+        pixels=config.pixels,
     )  # fmt: skip
     made.pipeline.load()
     return made

@@ -7,12 +7,19 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from policrf.errors import InvalidOption
 from policrf.solvers import DEFAULT_SOLVER
+
+if TYPE_CHECKING:
+    from policrf.crf.instance import Instance
+    from policrf.crf.model import CRF
+    from policrf.types import Solution
+
+OUT_IS_FILE = True
 
 
 @dataclass(frozen=True)
@@ -20,7 +27,9 @@ class Config:
     """Find a labeling of least energy for one model."""
 
     model: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")] = None
-    """A model file: UAI (.uai), or policrf's own (.npz)."""
+    """A model file: UAI (.uai), toulbar2's .wcsp or .cfn, policrf's own (.npz); .gz, .xz, .bz2."""
+    evidence: str = "beside"
+    """Observed labels of a UAI model (.evid): a file, the one beside the model, or none."""
     solver: str = DEFAULT_SOLVER
     """A solver or policy (a name or a file), with options as NAME:option=value,…"""
     list: bool = False
@@ -31,10 +40,16 @@ class Config:
     """Seed of everything random."""
     initial: Path | None = None
     """Labels to start from (.npy, one integer a node)."""
-    potentials: str = "u+p+hop1+hop2+tables+custom"
-    """Which terms to keep, joined by +."""
+    potentials: str | None = None
+    """Which terms to keep, joined by + as in u+p+hop1; by default all that the model has."""
     out: Path | None = None
     """Write the labels here (.npy)."""
+    mpe: Path | None = None
+    """Write the labels here in the MPE format of the UAI competitions."""
+    plot: Path | None = None
+    """Draw energy and bound against time here (.png, .svg, .pdf)."""
+    compare: tuple[str, ...] = ()
+    """More solvers for the plot, each with the same limit."""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -47,6 +62,7 @@ def run(config: Config) -> None:
     from policrf.crf.io import read
     from policrf.crf.io.files import atomic_write
     from policrf.crf.io.json_text import to_json
+    from policrf.crf.io.mpe import write_mpe
     from policrf.crf.selection import restrict, restrict_crf
     from policrf.solvers import solve
     from policrf.solvers.spec import SolverSpec
@@ -55,14 +71,22 @@ def run(config: Config) -> None:
         _list(config.json)
         return
     if config.model is None:
-        raise InvalidOption("give a model file (.uai or .npz), or --list for the solvers")
+        raise InvalidOption(
+            "give a model file (.uai, .wcsp, .cfn or .npz), or --list for the solvers"
+        )
+    if config.compare and config.plot is None:
+        raise InvalidOption("--compare is for the plot; give --plot FILE.png too")
     spec = SolverSpec.parse(config.solver)
-    problem = read(config.model)
-    if isinstance(problem, Instance):
-        problem = restrict(problem, config.potentials)
-        crf = problem.crf
-    else:
-        problem = crf = restrict_crf(problem, config.potentials)
+    for solver in config.compare:
+        SolverSpec.parse(solver)
+    problem = read(config.model, evidence=config.evidence)
+    if config.potentials is not None:
+        kept = config.potentials
+        if isinstance(problem, Instance):
+            problem = restrict(problem, kept)
+        else:
+            problem = restrict_crf(problem, kept)
+    crf = problem.crf if isinstance(problem, Instance) else problem
     solution = solve(
         problem,
         spec,
@@ -70,9 +94,13 @@ def run(config: Config) -> None:
         seed=config.seed,
         initial=_read_labels(config.initial) if config.initial else None,
     )
+    if config.plot is not None:
+        _plot(config, problem, solution)
     if config.out is not None:
         with atomic_write(config.out) as file:
             np.save(file, solution.labels)
+    if config.mpe is not None:
+        write_mpe(crf, solution.labels, config.mpe)
     report: dict[str, Any] = {
         "model": str(config.model),
         "solver": solution.solver,
@@ -85,12 +113,28 @@ def run(config: Config) -> None:
         "seconds": solution.seconds,
         "calls": solution.calls,
         "out": str(config.out) if config.out else None,
+        "mpe": str(config.mpe) if config.mpe else None,
+        "plot": str(config.plot) if config.plot else None,
     }
     if config.json:
         # JSON has no infinities: a missing bound is null.
         print(to_json(report))
     else:
         _print(report)
+
+
+def _plot(config: Config, problem: CRF | Instance, solution: Solution) -> None:
+    """The solution's trace beside those of other solvers."""
+    from policrf.plots.traces import plot_trace
+    from policrf.solvers import solve
+
+    assert config.plot is not None
+    others = [
+        solve(problem, solver, seconds=config.seconds, seed=config.seed)
+        for solver in config.compare
+    ]
+    title = config.model.name if config.model is not None else ""
+    plot_trace([solution, *others], config.plot, title=title)
 
 
 def _list(as_json: bool) -> None:
@@ -120,19 +164,19 @@ def _print(report: dict[str, Any]) -> None:
         print("proven optimal")
     elif math.isfinite(report["lower_bound"]):
         print(f"lower bound {report['lower_bound']:.9g}")
-    if report["out"]:
-        print(f"labels written to {report['out']}")
+    for file in filter(None, (report["out"], report.get("mpe"))):
+        print(f"labels written to {file}")
+    if report.get("plot"):
+        print(f"figure written to {report['plot']}")
     if math.isinf(report["energy"]):
         print("policrf: no allowed labeling was found", file=sys.stderr)
 
 
 def _read_labels(path: Path) -> Any:
-    import numpy as np
-
-    from policrf.crf.io.files import existing_file
+    from policrf.crf.io.npy import read_arrays
     from policrf.errors import InvalidFile
 
-    try:
-        return np.load(existing_file(path), allow_pickle=False)
-    except (ValueError, OSError, EOFError):
-        raise InvalidFile(f"{path}: not a NumPy file; save the labels with numpy.save") from None
+    arrays = read_arrays(path, "a NumPy file; save the labels with numpy.save")
+    if list(arrays) != [""]:
+        raise InvalidFile(f"{path}: an archive; save the labels with numpy.save")
+    return arrays[""]

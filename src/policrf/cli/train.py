@@ -1,4 +1,4 @@
-"""`policrf train dqn|evolve|mcts|supervised DATA --out runs/NAME`: learn a policy.
+"""`policrf train dqn|evolve|imitate|mcts|supervised DATA --out runs/NAME`: learn a policy.
 
 The options of learning are those of `policrf.learn.options`, nested here under the names they have
 there; this file adds where the data comes from and where the results go.
@@ -13,15 +13,16 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
+from policrf.cli.train_goal import EnergyTraining, GoalTraining, LabelsTraining, run_goal
 from policrf.cli.train_progress import TrainingBar
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.learn.options import DQN, MCTS, METHODS, Evolve, Method, Supervised
+from policrf.learn.options import DQN, MCTS, METHODS, Evolve, Imitate, Method, Supervised
 from policrf.learn.options.flat_fields import flat, with_fields
 
 Options = TypeVar("Options", bound=Method)
 _CONFIG = "config.json"
 # What may be changed when a run is resumed: how long, not what.
-_LIMITS = ("rounds", "seconds", "resume", "json", "out")
+_LIMITS = ("rounds", "seconds", "resume", "overwrite", "checkpoint_seconds", "json", "out")
 # Options of older runs: what they are called now, None where they are gone.
 _FORMER = {
     "network": "kind", "depth": "layers", "search_depth": "depth", "rollouts": None, "tried": None,
@@ -53,7 +54,8 @@ class Training(Generic[Options]):
     folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FOLDER]")] = ""
     """Training data: a folder of prepared images, or of .npz and .uai models; or give --data."""
     data: str = ""
-    """The same, or scenes as synthetic:A:250 (regime, nodes; synthetic:A+B:50+250 mixes)."""
+    """The same, or scenes as synthetic:A:250 (regime, nodes; synthetic:A+B:50+250 mixes; a third
+    part gives numbers of labels, synthetic:A:250:6+21)."""
     out: Path = Path("runs/policy")
     """Folder for log, checkpoints and policies (best.safetensors, last.safetensors)."""
     start: str = ""
@@ -64,6 +66,8 @@ class Training(Generic[Options]):
     """Seed of everything random."""
     resume: bool = False
     """Go on from the checkpoint in --out with its options, but for --rounds and --seconds."""
+    overwrite: bool = False
+    """Erase the run that --out holds, and start over."""
     json: bool = False
     """Print the last line of the log as JSON instead of text."""
     instances: Annotated[Data, tyro.conf.arg(name="data")] = Data()
@@ -73,15 +77,27 @@ class Training(Generic[Options]):
 Config = tyro.conf.OmitArgPrefixes[
     Annotated[Training[DQN], tyro.conf.subcommand("dqn", description=DQN.__doc__)]
     | Annotated[Training[Evolve], tyro.conf.subcommand("evolve", description=Evolve.__doc__)]
+    | Annotated[Training[Imitate], tyro.conf.subcommand("imitate", description=Imitate.__doc__)]
     | Annotated[Training[MCTS], tyro.conf.subcommand("mcts", description=MCTS.__doc__)]
     | Annotated[
         Training[Supervised], tyro.conf.subcommand("supervised", description=Supervised.__doc__)
     ]
+    | Annotated[EnergyTraining, tyro.conf.subcommand("energy", description=EnergyTraining.__doc__)]
+    | Annotated[LabelsTraining, tyro.conf.subcommand("labels", description=LabelsTraining.__doc__)]
 ]
 
 
-def run(config: Training[Any]) -> None:
+def run(config: Training[Any] | GoalTraining) -> None:
     """Train, showing progress; everything of note is in the folder."""
+    if isinstance(config, GoalTraining):
+        run_goal(config)
+    else:
+        run_method(config)
+
+
+def run_method(config: Training[Any]) -> None:
+    """Learn by the method."""
+    from policrf.crf.io.outputs import claimed
     from policrf.datasets.sources import load_instances
     from policrf.learn.train import train
     from policrf.policy.checkpoint import load_policy
@@ -100,10 +116,10 @@ def run(config: Training[Any]) -> None:
         else ()
     )
     start = load_policy(config.start) if config.start else None
-    if not config.resume:
-        _record(config)
     last: dict[str, Any] = {}
-    with TrainingBar(options.rounds, options.seconds) as show:
+    with claimed(config.out), TrainingBar(options.rounds, options.seconds) as show:
+        if not config.resume:
+            _record(config)
 
         def report(line: dict[str, Any]) -> None:
             if "energy" in line:
@@ -135,42 +151,53 @@ def _begun(config: Training[Any]) -> Training[Any]:
     """What to run."""
     if bool(config.data) == bool(config.folder):
         raise InvalidOption("give training data once: a folder, or --data synthetic:A:250")
+    if not config.overwrite:
+        from policrf.learn.loop import refuse_run
+
+        refuse_run(config.out)
     return replace(config, data=config.data or config.folder, folder="")
 
 
 def _record(config: Training[Any]) -> None:
-    """Write what is run beside the results; an earlier run's log ends here, and not before."""
-    from policrf.crf.io.files import atomic_write, make_folder
+    """Write what is run beside the results; an earlier run ends here, and not before."""
+    from policrf.crf.io.files import atomic_write
+    from policrf.learn.loop import erase_run
 
-    folder = make_folder(config.out)
+    erase_run(config.out)
     text = json.dumps({"command": _command(config), **flat(config)}, default=str)
-    with atomic_write(folder / _CONFIG) as file:
+    with atomic_write(config.out / _CONFIG) as file:
         file.write(text.encode() + b"\n")
-    (folder / "log.jsonl").unlink(missing_ok=True)
 
 
 def _resumed(config: Training[Any]) -> Training[Any]:
     """What the run in the folder was begun with, but for its limits."""
+    from policrf.crf.io.text import parsing, read_text
+    from policrf.learn.loop import CHECKPOINT
+
+    if config.overwrite:
+        raise InvalidOption("--resume goes on with a run, --overwrite erases it; give one of them")
     path = config.out / _CONFIG
     if not path.is_file():
         raise InvalidFile(f"{path}: there is no run to go on with; give its folder with --out")
-    try:
-        stored = json.loads(path.read_text())
-        command = stored.pop("command")
-        if command not in METHODS:
-            raise ValueError(f"there is no method {command!r}")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidFile(f"{path} is damaged ({error}); train again without --resume") from error
+    with parsing(path, "is damaged; train again without --resume"):
+        stored = json.loads(read_text(path))
+    command = stored.pop("command", None) if isinstance(stored, dict) else None
+    if command not in list(METHODS):
+        raise InvalidFile(
+            f"{path} is damaged (there is no method {command!r:.40}); train again without --resume"
+        )
     if command != _command(config):
         raise InvalidOption(f"{config.out} was trained by {command}; say policrf train {command}")
     _refuse_former(path, stored, config)
-    if stored.get("energy") is not None:
+    if isinstance(stored.get("energy"), str):
         stored["energy"] = Path(stored["energy"])
-    if "tensors" in stored:
+    if isinstance(stored.get("tensors"), list):
         stored["tensors"] = tuple(stored["tensors"])
     limits = {name: value for name, value in flat(config).items() if name in _LIMITS}
     blank = Training(method=METHODS[command]())
-    return with_fields(blank, stored | limits, command)
+    found = with_fields(blank, stored | limits, command)
+    # A run that was killed before its first checkpoint goes on from its beginning.
+    return found if (config.out / CHECKPOINT).exists() else replace(found, resume=False)
 
 
 def _refuse_former(path: Path, stored: dict[str, Any], config: Training[Any]) -> None:

@@ -1,8 +1,7 @@
-"""Figures for people: the one place that touches matplotlib."""
+"""Figures for people: this folder is the one place that touches matplotlib."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.io.files import atomic_write
 from policrf.errors import InvalidFile
 from policrf.optional import need
 from policrf.plots.colours import label_colours, overlay
@@ -61,7 +61,7 @@ def segmentation_figure(path: str | Path, shown: SegmentedImage) -> None:
     _legend(figure, sorted(labels - {0}), shown.label_names)
     if shown.title:
         figure.suptitle(shown.title, fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _panels(shown: SegmentedImage) -> list[tuple[str, Pixels]]:
@@ -166,7 +166,7 @@ def band_figure(path: str | Path, panels: Sequence[Band], y_name: str, *, title:
     axes[0].set_ylabel(y_name, fontsize=9)
     if title:
         figure.suptitle(title, fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 @dataclass(frozen=True)
@@ -226,15 +226,16 @@ def line_figure(
     )
     if title:
         figure.suptitle(title, fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _save(figure: Any, path: str | Path) -> None:
-    target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix or '.png'}")
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Write a figure, whole or not at all; the ending says the format."""
+    suffix = Path(path).suffix.lower() or ".png"
     try:
-        figure.savefig(temporary, dpi=110)
-        os.replace(temporary, target)
-    except (OSError, ValueError) as error:
-        temporary.unlink(missing_ok=True)
+        with atomic_write(path) as file:
+            figure.savefig(file, dpi=110, format=suffix[1:])
+    except ValueError as error:
+        if isinstance(error, InvalidFile):
+            raise
         raise InvalidFile(f"{path}: the figure cannot be written ({error})") from None

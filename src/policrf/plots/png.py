@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 
 def encode_png(image: NDArray[np.uint8]) -> bytes:
-    """An RGB image `[H, W, 3]` as PNG bytes."""
-    height, width, _ = image.shape
-    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # filter byte 0, then the pixels
+    """An RGB image `[H, W, 3]`, or a mask of grey levels `[H, W]`, as PNG bytes."""
+    height, width = image.shape[:2]
+    rows = np.zeros((height, 1 + image.size // height), np.uint8)  # filter byte 0, then the pixels
     rows[:, 1:] = image.reshape(height, -1)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if image.ndim == 3 else 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         _chunk(kind, data)
         for kind, data in (

@@ -11,7 +11,7 @@ from PIL import Image
 
 import policrf as pc
 from policrf.cli import main
-from policrf.vision.boxes import PLAIN, Detections
+from policrf.vision.boxes import Detections
 from policrf.vision.pipeline import Pipeline
 from policrf.vision.recipe import Recipe
 
@@ -24,13 +24,7 @@ def scene(seed=0, size=(72, 96), preset="A"):
 
 def detections(rendered):
     boxes, labels, confidences = rendered.detections
-    count = len(labels)
-    return Detections(
-        np.asarray(boxes, np.float32).reshape(count, 4),
-        np.asarray(confidences, np.float32),
-        np.asarray(labels, np.int64),
-        np.full(count, PLAIN, np.int64),
-    )
+    return Detections.of(boxes, confidences, labels)
 
 
 def recipe(**changes):

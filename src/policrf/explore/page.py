@@ -14,11 +14,12 @@ from policrf.crf.io.files import atomic_write
 SCRIPTS = {
     "explorer": ("common", "stage", "chart", "explorer"),
     "results": ("common", "results"),
+    "story": ("common", "story"),
 }
 
 
 def write_page(path: str | Path, template: str, title: str, data: dict[str, Any]) -> None:
-    """Write one of the templates in `assets/` ("explorer", "results") with its data."""
+    """Write one of the templates in `assets/` ("explorer", "results", "story") with its data."""
     with atomic_write(Path(path)) as file:
         file.write(page_text(template, title, data).encode())
 

@@ -2,7 +2,7 @@
 
 from policrf.scenes.families import FAMILIES, make_family
 from policrf.scenes.frustrated import FRUSTRATED, make_frustrated
-from policrf.scenes.render import Detections, RenderedScene, render_scene
+from policrf.scenes.render import RenderedScene, SceneBoxes, render_scene
 from policrf.scenes.scene import make_scene
 from policrf.scenes.scene_recipe import PRESETS, SceneRecipe
 
@@ -10,8 +10,8 @@ __all__ = [
     "FAMILIES",
     "FRUSTRATED",
     "PRESETS",
-    "Detections",
     "RenderedScene",
+    "SceneBoxes",
     "SceneRecipe",
     "make_family",
     "make_frustrated",

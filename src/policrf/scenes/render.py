@@ -32,7 +32,7 @@ _RELIEF = 0.12
 """How much darker than its middle an object is at its outline."""
 
 
-class Detections(NamedTuple):
+class SceneBoxes(NamedTuple):
     """A detector's answer, most confident first."""
 
     boxes: FloatArray
@@ -51,7 +51,7 @@ class RenderedScene:
     """`[H, W, 3]`."""
     scores: NDArray[np.float32]
     """`[H, W, L]`: the net's distribution at every pixel."""
-    detections: Detections
+    detections: SceneBoxes
     truth: LabelMap
     """`[H, W]`; −1 where there is none."""
     recipe: SceneRecipe
@@ -189,9 +189,9 @@ def _interpolation(fine: int, coarse: int) -> NDArray[np.float32]:
     return weights
 
 
-def _detections(scene: Description, height: int, width: int) -> Detections:
+def _detections(scene: Description, height: int, width: int) -> SceneBoxes:
     found = scene.detections
-    return Detections(
+    return SceneBoxes(
         np.asarray([d.box for d in found]).reshape(-1, 4) * [width, height, width, height],
         np.asarray([d.label for d in found], np.int64),
         np.asarray([d.confidence for d in found], np.float64),

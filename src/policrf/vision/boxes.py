@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from policrf.crf.box_overlap import covered_share, inside_larger
 from policrf.types import Float32Array, IntArray, Pixels, Segments
@@ -29,6 +29,18 @@ class Detections:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @staticmethod
+    def of(boxes: ArrayLike, scores: ArrayLike, labels: ArrayLike) -> Detections:
+        """Boxes `[B, 4]` of objects, with their confidences and labels `[B]`, in any order."""
+        order = np.argsort(-np.asarray(scores, np.float32), kind="stable")
+        objects = np.asarray(labels, np.int64)[order]
+        return Detections(
+            np.asarray(boxes, np.float32).reshape(-1, 4)[order],
+            np.asarray(scores, np.float32)[order],
+            objects,
+            np.full(len(objects), PLAIN, np.int64),
+        )
 
     @staticmethod
     def none() -> Detections:

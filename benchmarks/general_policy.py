@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -49,6 +49,8 @@ class Config:
     prepared: tuple[Path, ...] = ()
     energy: Path | None = None
     images: int = 40
+    halfway_only: bool = False
+    """Use the policy only where cliques are asked half-way, as it ships."""
     uai: Path | None = None
     """A folder of .uai models."""
     count: int = 20
@@ -112,6 +114,7 @@ def side_of(less: np.ndarray) -> tuple[str, int]:
 
 def main(config: Config) -> None:
     policy = load_policy(config.policy)
+    policy = replace(policy, spec=replace(policy.spec, halfway_only=config.halfway_only))
     rows, sides = [], []
     for cell, instances in cells(config):
         plain, found = figures("untrained", instances), figures(policy, instances)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from command import run
-from segmentation_table import NETS, voc_halves
+from voc_halves import NETS, voc_halves
 
 from policrf.datasets.instances import load_prepared
 from policrf.datasets.store import Prepared

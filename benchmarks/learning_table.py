@@ -1,7 +1,7 @@
 """Learned policies against the solvers on data they were not trained on.
 
     python benchmarks/learning_table.py --data synthetic:B:250 --count 40 \
-        --policies synthetic-250 runs/voc/best.safetensors --out benchmarks/results --name learning
+        --policies labels runs/voc/best.safetensors --out benchmarks/results --name learning
 
 "+ refine" is `solve(instance, policy, persistent=True, refine=True)`. Energy and IoU are over all
 instances; the gap is the mean of (E − E*) / |E*|, E* the lowest energy that any row found, or a

@@ -24,6 +24,7 @@ import numpy as np
 from command import run
 from densecrf import SETTINGS, confusion
 from densecrf import refine as dense_labels
+from voc_halves import NETS, voc_halves
 
 from policrf.datasets.layouts.mots import Mots
 from policrf.datasets.layouts.voc import Voc
@@ -42,32 +43,10 @@ from policrf.vision.segment import Segmenter
 from policrf.vision.superpixels.project import enlarged, project
 
 LABELS = {"voc": VOC_LABELS, "mots": MOTS_LABELS}
-NETS = {
-    "half": "deeplabv3_mnv2_dm05_pascal_quant.tflite",
-    "full": "deeplabv3_mnv2_pascal_quant.tflite",
-}
 DETECTOR = "yolo-fastest-1.1-xl.cfg"  # learned on COCO: it has seen neither VOC nor MOTS
 NET, UNARY, DEFAULT, CHOSEN = "net", "unary", "default", "chosen"
 BEFORE = ("decode", "net")  # steps that no row is charged with
 SOLVER = "alpha_expansion"
-
-
-def voc_halves(options) -> Path:
-    """A VOC folder with two more splits, half1 and half2 of val, drawn once."""
-    root, source = options.work / "voc", (options.data / "voc" / "VOC2012").resolve()
-    lists = root / "ImageSets" / "Segmentation"
-    lists.mkdir(parents=True, exist_ok=True)
-    for folder in ("JPEGImages", "SegmentationClass"):
-        if not (root / folder).exists():
-            (root / folder).symlink_to(source / folder)
-    for split in ("train", "val"):
-        text = (source / "ImageSets" / "Segmentation" / f"{split}.txt").read_text()
-        (lists / f"{split}.txt").write_text(text)
-    names = (lists / "val.txt").read_text().split()
-    order = np.random.default_rng(0).permutation(len(names))
-    for half, part in (("half1", order[::2]), ("half2", order[1::2])):
-        (lists / f"{half}.txt").write_text("\n".join(names[k] for k in sorted(part)) + "\n")
-    return root
 
 
 def parts_of(options) -> dict[str, str]:

@@ -144,7 +144,7 @@ def show(name, energy, base, seconds, base_seconds):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    known = ["residual", "paper", "synthetic-50", "synthetic-250"]
+    known = ["residual", "paper", "synthetic-50", "labels"]
     parser.add_argument("--policies", nargs="*", default=known, help="names, files, kinds")
     parser.add_argument("--sizes", type=int, nargs="*", default=[250, 1000, 10_000])
     parser.add_argument("--out", type=Path, default=RESULTS)

@@ -69,7 +69,7 @@ def test_bars_say_what_is_held() -> None:
         for n, s in ((10_000, 0.03), (100_000, 0.33))
     ]
     threads = [{"kind": "paper", "speedup": 1.6}]
-    table = bars(results, growth, threads, {"policy": "synthetic-250", "seconds": 0.9})
+    table = bars(results, growth, threads, {"policy": "labels", "seconds": 0.9})
     said = {(row[0], row[1]): (row[2], row[4]) for row in table.rows}
     repair = "time / alpha_expansion with repair, N = 10,000, u+p+hop1+hop2"
     assert said[repair, "paper"] == (pytest.approx(0.4), "yes")
@@ -80,7 +80,7 @@ def test_bars_say_what_is_held() -> None:
     assert said["time, N = 100,000 / N = 10,000", "paper"] == (pytest.approx(11), "yes")
     assert said["peak MB, N = 100,000", "paper"] == (400.0, "yes")
     assert said["two threads / one, speed", "paper"] == (1.6, "no")
-    assert said["s, fresh process, N = 250, no torch", "synthetic-250"] == (0.9, "yes")
+    assert said["s, fresh process, N = 250, no torch", "labels"] == (0.9, "yes")
     assert len(said) == len(table.rows) == 10
 
 

@@ -145,6 +145,7 @@ def test_an_unknown_flag_is_exit_code_2(model, capsys):
 def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys):
     out = tmp_path / "demo"
     small = ["--scenes", "2", "--nodes", "40", "--picture-nodes", "60", "--train-seconds", "2"]
+    small += ["--potential-seconds", "0"]
     assert call("demo", *small, "--out", out, "--json") == 0
     report = json.loads(capsys.readouterr().out)
     rows = {row["solver"]: row for row in report["rows"]}

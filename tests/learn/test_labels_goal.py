@@ -10,7 +10,8 @@ from policrf.errors import InvalidInstance, InvalidOption
 from policrf.learn.labels_goal import with_truth
 
 SCENES = [pc.make_scene(20, "C", seed=seed) for seed in range(24)]
-QUICK = {"goal": "labels", "rounds": 2, "updates": 2, "batch": 8, "episodes": 2, "capacity": 500}
+SMALL = {"goal": "labels", "rounds": 2, "updates": 2, "batch": 8}
+QUICK = SMALL | {"method": "dqn", "episodes": 2, "capacity": 500}
 
 
 def test_truth_moves_the_energy_towards_true_labels_and_leaves_features_alone():
@@ -40,15 +41,23 @@ def test_what_does_not_win_is_the_untrained_rule(tmp_path):
     assert pc.solve(SCENES[0], stored).labels.shape == (20,)
 
 
-def test_all_of_the_truth_is_the_supervised_baseline():
-    policy = pc.train(SCENES, goal="labels", truth=1.0, rounds=1, updates=2)
-    assert policy.training["method"] == "Supervised"
+def test_true_labels_are_imitated_unless_told_otherwise(tmp_path):
+    policy = pc.train(SCENES, **SMALL, width=8, out=tmp_path)
+    assert policy.training["method"] == "Imitate"
+    assert policy.training["truth"] == policy.training["config"]["truth"] == 1.0
+    assert policy.spec.any_labels
+    assert pc.load_policy(tmp_path / "learned.safetensors").spec.any_labels
+    mixed = pc.train(SCENES, **SMALL, width=8, truth=0.3)
+    assert mixed.training["config"]["truth"] == 0.3
+    known = pc.train(SCENES, "supervised", goal="labels", rounds=1, updates=2)
+    assert known.training["method"] == "Supervised"
 
 
 def test_without_truth_the_energy_is_judged():
     bare = [pc.Instance(s.crf, s.features, s.edges, s.edge_weights) for s in SCENES]
     lines = []
-    pc.train(bare, **QUICK, report=lines.append)
+    policy = pc.train(bare, goal="labels", rounds=1, pairs=2, trials=4, report=lines.append)
+    assert policy.training["method"] == "Shared"
     assert "energy" in lines[-1]["verdict"]
     assert lines[-1]["table"].rows[0][3] is None
 

@@ -41,13 +41,13 @@ def test_defaults_can_be_given_as_text(name):
 
 
 def test_a_policy_shows_its_search_options():
-    found = describe("voc-250")
+    found = describe("labels")
     names = [option.name for option in found.options]
     assert names[:2] == ["search", "refine"]
     assert "depth" in names
     assert "simulations" not in names
     assert all(option.text for option in found.options)
-    assert options_of(pc.load_policy("voc-250")).keys() == set(names)
+    assert options_of(pc.load_policy("labels")).keys() == set(names)
 
 
 def test_what_a_solver_does_not_take_is_refused_before_it_starts():
@@ -76,4 +76,4 @@ def test_the_command_lists_them(capsys):
         main(["solve", "--list", "--json"])
     listed = json.loads(capsys.readouterr().out)
     assert listed["solvers"]["alpha_expansion"]["hop2"] == "repair"
-    assert "voc-250" in listed["policies"]
+    assert "labels" in listed["policies"]

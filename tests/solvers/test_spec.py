@@ -85,7 +85,9 @@ def test_text_that_does_not_fit_is_an_error(typed, text, says):
 
 
 def test_a_name_that_there_is_not():
-    with pytest.raises(UnknownName, match=r"no solver is called 'magic'.*icm.*policies: .*voc-250"):
+    with pytest.raises(
+        UnknownName, match=r"no solver is called 'magic'.*icm.*policies: .*synthetic-50"
+    ):
         SolverSpec.parse("magic")
     with pytest.raises(UnknownName, match="empty"):
         SolverSpec.parse("  ")

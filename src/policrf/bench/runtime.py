@@ -262,7 +262,7 @@ def measure_threads(
     }
 
 
-def measure_fresh(name: str = "synthetic-250", repeats: int = 3, preset: str = "B") -> Result:
+def measure_fresh(name: str = "labels", repeats: int = 3, preset: str = "B") -> Result:
     """Seconds of a fresh process, without torch, that loads a policy and labels 250 nodes."""
     best = float("inf")
     for _ in range(repeats + 1):  # the first fills the caches

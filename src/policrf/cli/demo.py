@@ -1,4 +1,4 @@
-"""`policrf demo`: the main job on embedded data, in under three minutes; a table and a page."""
+"""`policrf demo`: the main job on embedded data, in some three minutes; tables and a page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policrf.bench.rows import DEMO
+
+if TYPE_CHECKING:
+    from policrf.bench.potential_demo import Outcome
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Config:
     """Folder for the table (Markdown, CSV, JSON), the policy and the page."""
     train_seconds: float = 60.0
     """Time limit of the training; 0 leaves the policy out."""
+    potential_seconds: float = 60.0
+    """Training on a potential of five lines (goal energy), and its table; 0 leaves it out."""
     picture_nodes: int = 250
     """Nodes of the scene that the page shows."""
     seconds: float = 20.0
@@ -70,11 +75,35 @@ def run(config: Config) -> None:
         policy.save(config.out / "policy.safetensors")
     page = config.out / "index.html"
     write_demo_page(results, picture, page)
+    outcome = _potential(config) if config.potential_seconds > 0 else None
     if config.json:
-        print(json.dumps({"title": table.title, "rows": table.records(), "page": str(page)}))
-    else:
-        table.show()
-        print(f"A page to open: {page.resolve()}")
+        found = {"title": table.title, "rows": table.records(), "page": str(page)}
+        if outcome is not None:
+            found |= {"potential": outcome.table.records(), "said": outcome.said}
+        print(json.dumps(found))
+        return
+    table.show()
+    print(f"A page to open: {page.resolve()}")
+    if outcome is not None:
+        outcome.table.show()
+        print("\n".join(outcome.said))
+
+
+def _potential(config: Config) -> Outcome:
+    """A potential of one's own, solved at once, and what a minute of training brings."""
+    from policrf.bench.potential_demo import show_potential
+    from policrf.cli.progress import share_bar
+    from policrf.evaluation.tables import write_tables
+
+    total = config.potential_seconds
+    with share_bar("training") as show:
+
+        def report(line: dict[str, Any]) -> None:
+            show(f"{line.get('candidates', 0)} candidates", line.get("seconds", 0.0) / total)
+
+        outcome = show_potential(total, config.seed, report)
+    write_tables(config.out, "potential", [outcome.table], config)
+    return outcome
 
 
 def _say(figures: dict[str, Any]) -> None:

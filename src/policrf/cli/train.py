@@ -1,4 +1,4 @@
-"""`policrf train dqn|evolve|imitate|mcts|supervised DATA --out runs/NAME`: learn a policy.
+"""`policrf train dqn|evolve|imitate|mcts|shared|supervised DATA --out runs/NAME`: learn a policy.
 
 The options of learning are those of `policrf.learn.options`, nested here under the names they have
 there; this file adds where the data comes from and where the results go.
@@ -16,7 +16,7 @@ import tyro
 from policrf.cli.train_goal import EnergyTraining, GoalTraining, LabelsTraining, run_goal
 from policrf.cli.train_progress import TrainingBar
 from policrf.errors import InvalidFile, InvalidOption
-from policrf.learn.options import DQN, MCTS, METHODS, Evolve, Imitate, Method, Supervised
+from policrf.learn.options import DQN, MCTS, METHODS, Evolve, Imitate, Method, Shared, Supervised
 from policrf.learn.options.flat_fields import flat, with_fields
 
 Options = TypeVar("Options", bound=Method)
@@ -26,6 +26,7 @@ _LIMITS = ("rounds", "seconds", "resume", "overwrite", "checkpoint_seconds", "js
 # Options of older runs: what they are called now, None where they are gone.
 _FORMER = {
     "network": "kind", "depth": "layers", "search_depth": "depth", "rollouts": None, "tried": None,
+    "learning_rate": "step",
 }  # fmt: skip
 
 
@@ -79,6 +80,7 @@ Config = tyro.conf.OmitArgPrefixes[
     | Annotated[Training[Evolve], tyro.conf.subcommand("evolve", description=Evolve.__doc__)]
     | Annotated[Training[Imitate], tyro.conf.subcommand("imitate", description=Imitate.__doc__)]
     | Annotated[Training[MCTS], tyro.conf.subcommand("mcts", description=MCTS.__doc__)]
+    | Annotated[Training[Shared], tyro.conf.subcommand("shared", description=Shared.__doc__)]
     | Annotated[
         Training[Supervised], tyro.conf.subcommand("supervised", description=Supervised.__doc__)
     ]

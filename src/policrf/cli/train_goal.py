@@ -38,8 +38,8 @@ class Source:
 class Labels:
     """How to learn labels close to the truth."""
 
-    truth: float = 0.3
-    """Share of the truth in what is learned, where there is one; 0: the energy alone."""
+    truth: float = 1.0
+    """Share of the truth in what is imitated, where there is one; 0: the energy alone."""
     seconds: float = 60.0
     """For learning; judging comes on top."""
 

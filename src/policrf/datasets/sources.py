@@ -2,8 +2,10 @@
 
 synthetic:A:250          scenes of regime A with 250 nodes (`make_scene`), as many as asked for
 synthetic:A+B:50+250     a mixture: regimes and sizes take turns
-family:parity:144        CRFs of a family of hard potentials with 144 nodes (`scenes.make_family`)
 synthetic:A:250:6+21     with 6 and 21 labels in turn; 21 unless told
+family:parity:144        CRFs of a family of hard potentials with 144 nodes (`scenes.make_family`)
+family:parity:144:6+12   with 6 and 12 labels in turn; 6 unless told
+SOURCE,SOURCE            several of these in turn, for policies that take any instance
 prepared/train           a folder that `policrf prepare` wrote, under an energy (energy.yaml)
 models/                  any folder of .npz and .uai files of one label set
 model.uai                one such file
@@ -28,7 +30,7 @@ from policrf.errors import InvalidFile, InvalidOption, MissingDependency
 if TYPE_CHECKING:
     from policrf.vision.energy.weights import Energy
 
-SYNTHETIC, FAMILY = "synthetic", "family"
+MADE = SYNTHETIC, FAMILY = "synthetic", "family"
 SCENES = 300  # how many scenes unless told
 
 
@@ -66,6 +68,8 @@ def load_instances(
     """
     if count < 0:
         raise InvalidOption(f"the number of instances is {count}; it must be 0 (all) or more")
+    if "," in str(source) and all(part.split(":")[0] in MADE for part in str(source).split(",")):
+        return list(_mixture(str(source), potentials, count or SCENES, seed))[: count or SCENES]
     if str(source).split(":")[0] == SYNTHETIC:
         return list(_scenes(str(source), potentials, count or SCENES, seed))
     if str(source).split(":")[0] == FAMILY:
@@ -104,14 +108,31 @@ def _families(source: str, count: int, seed: int) -> Iterator[Instance]:
     from policrf.scenes import make_family
 
     parts = source.split(":")
-    if len(parts) != 3 or not all(size.isdigit() for size in parts[2].split("+")):
+    numbers = [part.split("+") for part in parts[2:]]
+    if not 3 <= len(parts) <= 4 or not all(n.isdigit() for part in numbers for n in part):
         raise InvalidOption(
-            f"{source!r}: families are given as family:NAME:NODES, as in family:parity:144"
+            f"{source!r}: families are given as family:NAME:NODES, as in family:parity:144, or "
+            "with numbers of labels, family:parity:144:6+12"
         )
-    kinds = list(product(parts[1].split("+"), (int(size) for size in parts[2].split("+"))))
+    sizes, labels = [list(map(int, part)) for part in (numbers[0], (*numbers, ["6"])[1])]
+    kinds = list(product(parts[1].split("+"), sizes, labels))
     for k in range(count):
-        family, nodes = kinds[k % len(kinds)]
-        yield Instance.from_crf(make_family(family, nodes, seed=seed + k))
+        family, nodes, n_labels = kinds[k % len(kinds)]
+        yield Instance.from_crf(make_family(family, nodes, n_labels, seed + k))
+
+
+def _mixture(source: str, potentials: str, count: int, seed: int) -> Iterator[Instance]:
+    """Instances of several sources of scenes and families, in turn."""
+    sources = source.split(",")
+    each = -(-count // len(sources))
+    made = [
+        (_scenes(one, potentials, each, seed) if one.split(":")[0] == SYNTHETIC
+         else _families(one, each, seed))
+        for one in sources
+    ]  # fmt: skip
+    for _ in range(each):
+        for found in made:
+            yield next(found)
 
 
 def _prepared(

@@ -17,6 +17,7 @@ from policrf.learn.learners.evolve import EvolveLearner
 from policrf.learn.learners.imitate import ImitationLearner
 from policrf.learn.learners.learner import Learner
 from policrf.learn.learners.mcts import MCTSLearner
+from policrf.learn.learners.shared import shared_learner
 from policrf.learn.learners.supervised import SupervisedLearner
 from policrf.learn.loop import Plan, Report, refuse_run, run_loop
 from policrf.learn.options import METHODS, Method
@@ -28,9 +29,9 @@ from policrf.policy.policy import Policy
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 40
 LEARNERS: dict[str, Callable[..., Learner]] = {
     "dqn": DQNLearner, "evolve": EvolveLearner, "imitate": ImitationLearner, "mcts": MCTSLearner,
-    "supervised": SupervisedLearner,
+    "shared": shared_learner, "supervised": SupervisedLearner,
 }  # fmt: skip
-ANY_LABELS = ("imitate", "evolve")  # methods that learn the shared kind
+ANY_LABELS = ("shared", "imitate", "evolve")  # methods that learn the shared kind
 
 
 def learn(
@@ -56,8 +57,8 @@ def learn(
         Training data: instances with the same labels and features, or with any for the kind shared.
         A tenth of them, 40 or fewer, is held out to choose the best policy by.
     method
-        How to learn: "dqn", "mcts", "evolve", "imitate", "supervised", or the options of one
-        (`policrf.learn.options`: `DQN(...)`).
+        How to learn: "dqn", "mcts", "evolve", "imitate", "shared", "supervised", or the options
+        of one (`policrf.learn.options`: `DQN(...)`).
     out
         Folder for the log, checkpoints and policies; nothing is written without.
     resume
@@ -121,7 +122,8 @@ def learn(
 
     if spec.any_labels and called not in ANY_LABELS:
         raise InvalidOption(
-            f"{called} does not learn the kind {spec.kind!r}; use {' or '.join(ANY_LABELS)}"
+            f"{called} does not learn the kind {spec.kind!r}; use the method 'shared' with "
+            "learner 'q', 'tree', 'imitate' or 'evolve'"
         )
 
     def learner(chosen: Sequence[Instance]) -> Learner:

@@ -1,11 +1,15 @@
-"""Goal "labels": labels close to the truth, learned from the energy with some of the truth in it.
+"""Goal "labels": labels close to the truth, learned from true labels, the energy, or both.
+
+The default is imitation of true labels by the shared kind, which no other learner comes near
+(benchmarks/results/learners.md); without truth, policy search on the energy. For kinds with weights
+of a label's own (dqn, mcts),
 
     E'(y) = E(y) + t / (1 − t) · s · Σ_i (1 − share of node i's true pixels that have label y_i)
 
 is what rewards and hindsight see while training, t being `truth` and s the mean spread of a node's
 unaries, so that at t = 1/2 the truth of a node counts as much as its unaries do. t = 0, or data
-without truth, is the energy alone; t = 1 is the supervised baseline. The paper's kind looks at
-features only: it never sees E'. Kinds that see costs would, and are refused.
+without truth, is the energy alone. The paper's kind looks at features only: it never sees E'. Other
+kinds that see costs would, and are refused; imitation has its truth in the targets instead.
 
 Judged on held-out instances by IoU, energies beside it: against the untrained rule and the best
 solver's labels under the same energy. Without truth, by the energy against the untrained rule.
@@ -27,7 +31,8 @@ from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption, UnsupportedPotential
 from policrf.evaluation.tables import Table, write_tables
 from policrf.learn.by_method import chosen_options, learn
-from policrf.learn.options import Method
+from policrf.learn.options import Imitate, Method, Shared
+from policrf.learn.options.flat_fields import with_fields
 from policrf.learn.tuning.paired import LEAST, difference
 from policrf.learn.tuning.race import Report
 from policrf.metrics import mean_iou, node_confusion
@@ -41,13 +46,14 @@ SOLVERS = ("alpha_expansion", "refine")  # whose labels of the lower mean energy
 UNTRAINED, TRAINED = "untrained", "trained"
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 60
 BEST, REPORT = "best.safetensors", "report"
+LEARNED = "learned.safetensors"  # what was learned, whether it won or not
 
 
 def learn_labels(
     instances: Sequence[Instance | CRF],
     method: str | Method | None = None,
     *,
-    truth: float = TRUTH,
+    truth: float | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     report: Report | None = None,
@@ -55,27 +61,41 @@ def learn_labels(
 ) -> Policy:
     """A learned policy if it wins on held-out instances, else the untrained one.
 
-    The parameters are those of `train`; `truth` is t above.
+    The parameters are those of `train`; `truth` is t above: 1 for imitation unless told, else 0.3.
     """
     training, held_out = _parts(instances)
     known = all(instance.truth is not None for instance in (*training, *held_out))
-    named = _method(method, truth if known else 0.0)
+    named, wanted = _method(method, truth, known=known)
     fields = {key: options.pop(key) for key in list(options) if key not in _OF_LEARN}
     called, chosen = chosen_options(named, fields)
-    share = truth if known and called != "supervised" else 0.0
+    if KINDS[chosen.kind].any_labels:
+        if called != "evolve":  # imitation sees truth as a target, and nowhere else
+            chosen = with_fields(chosen, {"truth": wanted}, called)
+        share = 0.0
+    else:
+        share = wanted if known and called != "supervised" else 0.0
     if share > 0 and KINDS[chosen.kind].sees_costs:
         raise InvalidOption(
             f"kind {chosen.kind!r} sees the energy's costs, and would see the truth in them; give "
-            'kind="paper", or truth=0'
+            'kind="paper", kind="shared", or truth=0'
         )
     mixed = [with_truth(instance, share) for instance in training]
     policy = learn(mixed, chosen, out=out, name=name or "labels", report=report, **options)
+    if out is not None:
+        policy.save(Path(out) / LEARNED)
     table, won, sentence = _judge(held_out, policy, known=known)
-    reached = {**policy.training, "goal": "labels", "truth": truth, "won": won, "verdict": sentence}
+    reached = {
+        **policy.training,
+        "goal": "labels",
+        "truth": wanted,
+        "won": won,
+        "verdict": sentence,
+    }
     if not won:
         spec = policy.spec
         plain = Policy.untrained(
-            n_labels=spec.n_labels, n_features=spec.n_features, label_names=spec.label_names,
+            kind="shared" if spec.any_labels else "residual", n_labels=spec.n_labels,
+            n_features=spec.n_features, label_names=spec.label_names,
             feature_names=spec.feature_names,
         )  # fmt: skip
         policy = replace(plain, name=policy.name, energy=policy.energy)
@@ -105,13 +125,19 @@ def _parts(instances: Sequence[Instance | CRF]) -> tuple[list[Instance], list[In
     return list(training), held_out
 
 
-def _method(method: str | Method | None, truth: float) -> str | Method:
-    """The learner for a share of the truth, unless one is named."""
-    if isinstance(truth, bool) or not isinstance(truth, int | float) or not 0 <= truth <= 1:
+def _method(
+    method: str | Method | None, truth: float | None, *, known: bool
+) -> tuple[str | Method, float]:
+    """The learner, unless one is named, and the share of the truth."""
+    if truth is not None and (
+        isinstance(truth, bool) or not isinstance(truth, int | float) or not 0 <= truth <= 1
+    ):
         raise InvalidOption(f"truth is {truth!r}; it must be from 0 (energy alone) to 1")
-    if method is not None:
-        return method
-    return "supervised" if truth == 1 else "dqn"
+    if method is None:
+        method = "imitate" if known and truth != 0 else "shared"
+    imitates = method in ("imitate", "shared") or isinstance(method, Imitate | Shared)
+    share = (1.0 if imitates else TRUTH) if truth is None else float(truth)
+    return method, share if known else 0.0
 
 
 def with_truth(instance: Instance, share: float) -> Instance:

@@ -121,6 +121,9 @@ class Network:
     """What a label's promise to a clique that is asked half-way counts in its cost; 0: nothing."""
     trust: float = 1.0
     """What the shared kind's learned correction counts beside the energy; 0: nothing."""
+    halfway_only: bool = False
+    """Whether `solve` uses the policy only where cliques are asked half-way, and the untrained rule
+    elsewhere."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -191,10 +191,14 @@ class Policy:
         return labels, proven
 
     def fitting(self, run: Run, numbers: Numbers) -> Policy:
-        """What labels the run's instance: the rule in its sizes, or the policy, which must fit."""
-        from policrf.policy.solver import bare_instance, untrained_policy
+        """What labels the run's instance: the rule in its sizes, or the policy, which must fit.
 
-        if not self.is_rule:
+        The rule also stands in for a policy for cliques that are asked half-way where none is.
+        """
+        from policrf.policy.solver import asked_halfway, bare_instance, untrained_policy
+
+        spared = self.spec.halfway_only and not asked_halfway(run.crf).any()
+        if not self.is_rule and not spared:
             return self
         if run.instance is None:
             run.instance = bare_instance(run.crf)

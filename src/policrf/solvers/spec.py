@@ -2,9 +2,9 @@
 
     alpha_expansion                     a registered solver
     alpha_expansion:hop2=lagrangian     with options, typed by the solver's signature
-    voc-250                             a policy that ships with the package
+    labels                              a policy that ships with the package
     runs/mine/best.safetensors          a policy file
-    voc-250:search=20,refine=true       a policy with options
+    labels:search=20,refine=true        a policy with options
 
 A colon starts the options only where `name=` follows it, so paths may hold colons.
 """

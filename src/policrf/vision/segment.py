@@ -1,7 +1,7 @@
 """Segmenter: a photo in, a segmentation out; what `policrf segment` and three lines of Python use.
 
 segmenter = pc.Segmenter("deeplab.tflite", "yolo.cfg", energy="energy.yaml")
-segmenter("photo.jpg", "voc-250:refine=true").save("out")
+segmenter("photo.jpg", "untrained:refine=true").save("out")
 """
 
 from __future__ import annotations

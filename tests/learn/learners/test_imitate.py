@@ -147,7 +147,7 @@ def test_evolution_moves_the_last_tensors() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="dqn does not learn the kind 'shared'; use imitate or"):
+    with pytest.raises(InvalidOption, match="dqn does not learn the kind 'shared'; use the"):
         train(mixed(4), "dqn", kind="shared")
     with pytest.raises(InvalidOption, match="imitate learns the kind 'shared', not 'paper'"):
         train(mixed(4)[::2], "imitate", kind="paper")

@@ -1,13 +1,15 @@
 """Policy search on the final energy: evolution strategies (Salimans et al. 2017) on few weights.
 
-    g = 1 / (2 n σ) Σ_k [F(θ + σ ε_k) − F(θ − σ ε_k)] ε_k,      F = −mean of (E − E_0) / |E_0|
+    g = 1 / (2 n σ) Σ_k [F(θ + σ ε_k) − F(θ − σ ε_k)] ε_k,      F = −mean of (E − E_0) / s
 
-E is the energy of the whole greedy labeling, or of what `refine` makes of it, and E_0 what the
-policy reached there before learning: credit from the end of the episode, for every term of the
-energy and for the local search that follows, without any reward in between. An episode costs a
-millisecond or two, so that a few hundred of them are a step; it takes a policy that is good already
-(the residual kind, or a trained one) and few weights: by default what the residual kind's hidden
-units count for, and the margins' scale.
+E is the energy of the whole greedy labeling, or of what single relabels or `refine` make of it:
+credit from the end of the episode, for every term of the energy and for the local search that
+follows, without any reward in between. E_0 is what the policy reached before learning and s = |E_0|
+(`scale` "energy"); or E_0 and s are mean and deviation of a round's tries on the instance (`scale`
+"tries"), so that in a mixture every instance has the same say, whatever its energies are like. An
+episode costs a millisecond or two, so that a few hundred of them are a step; it takes a policy that
+is good already (the untrained rule of the residual or shared kind, or a trained one) and few
+weights: by default those that a kind's scores are sums over.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from policrf.learn.learners.learner import Learner, initial_weights
 from policrf.learn.options import Evolve
 from policrf.policy.network import KINDS, Spec
 from policrf.policy.policy import Policy
-from policrf.solvers.refine.refine_rounds import refine_labels
+from policrf.solvers.refine.refine_rounds import Moves, refine_labels
 from policrf.types import FloatArray
 
+MOVES = {"refined": Moves(), "icm": Moves(False, False, False, False, False)}
 VECTORS = ("vector", "mean", "square")
 
 
@@ -75,7 +78,8 @@ class EvolveLearner(Learner):
         tries = np.concatenate(
             [self.vector + config.sigma * noise, self.vector - config.sigma * noise]
         )
-        worth = np.array(list(pool.map(lambda x: self._worth(x, chosen), tries)))
+        energies = np.array(list(pool.map(lambda x: self._energies(x, chosen), tries)))
+        worth = self._worth(energies, chosen)
         difference = worth[: config.pairs] - worth[config.pairs :]
         spread = max(float(worth.std()), 1e-12)
         gradient = (difference / spread) @ noise / (2 * config.pairs)
@@ -85,23 +89,39 @@ class EvolveLearner(Learner):
         self.square = 0.99 * self.square + 0.01 * gradient**2
         fair = self.mean / (1 - 0.9**self.rounds)
         size = np.sqrt(self.square / (1 - 0.99**self.rounds))
-        self.vector = self.vector + config.learning_rate * fair / (size + 1e-8)
+        self.vector = self.vector + self._step * fair / (size + 1e-8)
         self.episodes += 2 * config.pairs * count
         self.recent = {"loss": -100 * float(worth.mean()), "best_try": -100 * float(worth.max())}
 
-    def _worth(self, vector: FloatArray, chosen: Any) -> float:
-        """F in relative units: how far below the starting energies these weights come."""
-        policy = self._policy(vector)
-        energies = np.array([self._energy(policy, int(k)) for k in chosen])
+    @property
+    def _step(self) -> float:
+        """The step of this round; it falls along a cosine where it is told to."""
+        config = self.config.perturbations
+        if not config.fall_rounds:
+            return config.step
+        part = min(1.0, self.rounds / config.fall_rounds)
+        return config.step * float(1 + np.cos(np.pi * part)) / 2
+
+    def _worth(self, energies: FloatArray, chosen: Any) -> FloatArray:
+        """F of every try `[T]`, from the energies `[T, K]` that it reached."""
+        if self.config.perturbations.scale == "tries":
+            spread = np.maximum(energies.std(axis=0), 1e-9)
+            return np.asarray(-((energies - energies.mean(axis=0)) / spread).mean(axis=1))
         reference = self.reference[chosen]
-        return -float(np.mean((energies - reference) / np.maximum(np.abs(reference), 1e-9)))
+        gained = (energies - reference) / np.maximum(np.abs(reference), 1e-9)
+        return np.asarray(-gained.mean(axis=1))
+
+    def _energies(self, vector: FloatArray, chosen: Any) -> list[float]:
+        """What these weights reach on the chosen instances."""
+        policy = self._policy(vector)
+        return [self._energy(policy, int(k)) for k in chosen]
 
     def _energy(self, policy: Policy, k: int) -> float:
         crf = self.corpus.instances[k].crf
         with self.engines.lent(policy, k) as engine:
             labels = engine.label_all()[0]
-        if self.config.lower == "refined":
-            labels = refine_labels(crf, labels)
+        if self.config.lower != "greedy":
+            labels = refine_labels(crf, labels, MOVES[self.config.lower])
         return crf.energy(labels)
 
     def _policy(self, vector: FloatArray) -> Policy:

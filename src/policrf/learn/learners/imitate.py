@@ -60,10 +60,7 @@ class ImitationLearner(GradientLearner):
         self, config: Imitate, spec: Spec, corpus: Instances, seed: int = 0,
         start: Policy | None = None,
     ) -> None:  # fmt: skip
-        if not spec.any_labels:
-            raise InvalidOption(
-                f"imitate learns the kind 'shared', not {spec.kind!r}; use dqn or supervised"
-            )
+        require_shared(spec)
         super().__init__(spec, corpus, seed, 5, start=start, steps=config.optimizer)
         self.config = config
         self.best = BestKnown(corpus)
@@ -83,7 +80,7 @@ class ImitationLearner(GradientLearner):
             found = solve(self.corpus.instances[k], self.config.teacher, seconds=TEACHER_SECONDS)
             return k, found.labels, found.energy
 
-        asked = [k for k in range(len(self.corpus)) if self._wants_energy(k)]
+        asked = [k for k in range(len(self.corpus)) if self.wants_energy(k)]
         for answer in pool.map(ask, asked if self.config.teacher else []):
             self.best.offer(*answer)
         self._take(self._play(pool))
@@ -121,13 +118,14 @@ class ImitationLearner(GradientLearner):
             chosen = self.generator.choice(group, min(self.steps.batch, len(group)), replace=False)
             seeds = self.generator.integers(2**62, size=len(chosen))
             pairs = zip(chosen.tolist(), seeds.tolist(), strict=True)
-            batches.append([pool.submit(self._episode, policy, k, seed) for k, seed in pairs])
+            batches.append([pool.submit(self.episode, policy, k, seed) for k, seed in pairs])
         return batches
 
-    def _episode(self, policy: Policy, k: int, seed: int) -> Seen:
+    def episode(self, policy: Policy, k: int, seed: int) -> Seen:
+        """Play one, and look at two of its states."""
         with self.engines.lent(policy, k) as engine:
             seen = play_states(engine, k, np.random.default_rng(seed))
-        if self._wants_energy(k):
+        if self.wants_energy(k):
             from policrf.solvers.refine.refine_rounds import refine_labels
 
             crf = self.corpus.instances[k].crf
@@ -157,29 +155,34 @@ class ImitationLearner(GradientLearner):
             self.theta, inputs, embedded, torch.from_numpy(np.concatenate(rows)),
             _stacked(self.batch, "costs"), _stacked(self.batch, "inputs"),
         )  # fmt: skip
+        return self.graph_losses(logits) / len(self.batch)
+
+    def graph_losses(self, logits: Tensor) -> Tensor:
+        """The sum over the batch's graphs, from −c' `[M, L]` at all their decisions."""
         total = logits.new_zeros(())
-        for part in zip(*(self._targets(seen) for seen in self.batch), strict=True):
+        for part in zip(*(self.targets(seen) for seen in self.batch), strict=True):
             labels = torch.from_numpy(np.concatenate([target.labels for target in part]))
             weights = torch.from_numpy(np.concatenate([target.weights for target in part]))
             each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
             total = total + (each * weights).sum()
-        return total / len(self.batch)
+        return total
 
-    def _targets(self, seen: Seen) -> tuple[Target, Target]:
+    def targets(self, seen: Seen) -> tuple[Target, Target]:
         """Truth, and the lowest energy known, each with its weights (0: not asked)."""
         instance, nodes = self.corpus.instances[seen.instance], seen.nodes
         best = self.best.of(np.full(len(nodes), seen.instance), nodes)
         if instance.truth is None:
-            return _target(best, 0.0, 0.0), _target(best, self.config.balance, 1.0)
+            return no_target(best), target(best, self.config.balance, 1.0)
         truth, share = instance.true_labels[nodes], self.config.truth
         known = (truth >= 0) & np.isfinite(instance.crf.unary[nodes, np.maximum(truth, 0)])
         counts = share * known.astype(np.float64)
         return (
-            _target(np.maximum(truth, 0), self.config.balance, counts),
-            _target(best, self.config.balance, 1.0 - share),
+            target(np.maximum(truth, 0), self.config.balance, counts),
+            target(best, self.config.balance, 1.0 - share),
         )
 
-    def _wants_energy(self, k: int) -> bool:
+    def wants_energy(self, k: int) -> bool:
+        """Whether low energies of instance k are imitated."""
         return self.config.truth < 1 or self.corpus.instances[k].truth is None
 
     def _static_of(self, k: int) -> Static:
@@ -231,7 +234,20 @@ def squashed_margins(costs: Tensor) -> Tensor:
     return margin / (1 + margin.abs())
 
 
-def _target(labels: IntArray, balance: float, weight: float | FloatArray) -> Target:
+def require_shared(spec: Spec) -> None:
+    """Refuse the kinds whose weights belong to labels."""
+    if not spec.any_labels:
+        raise InvalidOption(
+            f"imitate learns the kind 'shared', not {spec.kind!r}; use dqn or supervised"
+        )
+
+
+def no_target(labels: IntArray) -> Target:
+    """Nothing is asked of these decisions."""
+    return target(labels, 0.0, 0.0)
+
+
+def target(labels: IntArray, balance: float, weight: float | FloatArray) -> Target:
     """Weights that sum to `weight`, by 1 / frequency^balance of the label in these decisions."""
     count = np.bincount(labels)[labels]
     rare = count.astype(np.float64) ** -balance

@@ -7,6 +7,7 @@ fields of a method share a name, so that the name alone says which one is meant:
 
 from policrf.learn.options.groups import (
     Exploration,
+    LabelTargets,
     Memory,
     Optimizer,
     Perturbations,
@@ -14,9 +15,19 @@ from policrf.learn.options.groups import (
     Schedule,
     Search,
     SelfPlay,
+    SharedPlay,
     TreeTargets,
 )
-from policrf.learn.options.methods import DQN, MCTS, METHODS, Evolve, Imitate, Method, Supervised
+from policrf.learn.options.methods import (
+    DQN,
+    MCTS,
+    METHODS,
+    Evolve,
+    Imitate,
+    Method,
+    Shared,
+    Supervised,
+)
 from policrf.policy.network import Network
 
 __all__ = [
@@ -26,6 +37,7 @@ __all__ = [
     "Evolve",
     "Exploration",
     "Imitate",
+    "LabelTargets",
     "Memory",
     "Method",
     "Network",
@@ -35,6 +47,8 @@ __all__ = [
     "Schedule",
     "Search",
     "SelfPlay",
+    "Shared",
+    "SharedPlay",
     "Supervised",
     "TreeTargets",
 ]

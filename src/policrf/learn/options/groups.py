@@ -9,6 +9,7 @@ from typing import Any
 from policrf.errors import InvalidOption
 
 BACKUPS = ("all", "taken")
+SCALES = ("energy", "tries")
 SELECT = ("energy", "refined", "iou")
 
 
@@ -193,6 +194,43 @@ class SelfPlay:
 
 
 @dataclass(frozen=True)
+class LabelTargets:
+    """What imitation is of."""
+
+    truth: float = 1.0
+    """What true labels count, where there are any; the rest is for the lowest energy known."""
+    teacher: str = ""
+    """Who finds low energies to begin with: a solver or policy, as in solve; none if empty."""
+    balance: float = 0.25
+    """Nodes count by 1 / frequency^balance of their target's label in their instance."""
+
+    def __post_init__(self) -> None:
+        shares(self, "truth", "balance")
+
+
+@dataclass(frozen=True)
+class SharedPlay:
+    """The episodes of Q-learning and of imitation."""
+
+    reward: str = "sign"
+    """Of q and tree: sign (R2), difference (R1), shaped, or the name of a plugin's."""
+    target: str = "hindsight"
+    """Of q: hindsight, labels of the lowest energy known, or reward."""
+    epsilon: float = 0.9
+    """Of q and of perturbed episodes: the probability of exploiting."""
+    perturbed: int = 1
+    """Of imitate: episodes whose best is imitated; all but the first explore."""
+
+    def __post_init__(self) -> None:
+        from policrf.mdp.rewards import load_reward
+
+        load_reward(self.reward)
+        one_of(self, "target", ("hindsight", "reward"))
+        at_least(self, 1, "perturbed")
+        shares(self, "epsilon")
+
+
+@dataclass(frozen=True)
 class TreeTargets:
     """What the network is moved towards."""
 
@@ -212,8 +250,13 @@ class Perturbations:
     """Training instances that a round's perturbations are all tried on."""
     sigma: float = 0.05
     """Size of the perturbations."""
-    learning_rate: float = 0.02
+    step: float = 0.02
     """Step of every weight a round (Adam)."""
+    fall_rounds: int = 0
+    """Rounds over which the step falls to 0 along a cosine; 0: it does not."""
+    scale: str = "energy"
+    """What a difference of energies is divided by: what the policy reached at first (energy), or
+    the deviation of a round's tries (tries), so that unlike instances have the same say."""
     tensors: tuple[str, ...] = ()
     """Which tensors of the policy are searched over; the kind's last ones if none."""
     actors: int = 2
@@ -221,5 +264,8 @@ class Perturbations:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "pairs", "trials", "actors")
+        at_least(self, 0, "fall_rounds")
+        finite_from_zero(self, "step")
+        one_of(self, "scale", SCALES)
         if not self.sigma > 0:
             raise InvalidOption(f"sigma is {self.sigma}; it must be above 0")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from policrf.search.search import SearchOptions
 
 DQN_TARGETS, MCTS_TARGETS = ("reward", "hindsight"), ("improved", "visits", "hindsight")
-LOWER = ("refined", "greedy")
+SHARED_LEARNERS = ("imitate", "q", "tree", "evolve")
+SEARCHED = ("head_linear", "head_out", "prior_inputs")  # tensors of the kind shared
+LOWER = ("refined", "icm", "greedy")
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ class Evolve(Method):
     kind: str = "residual"
     """Kind of network: paper, residual (corrects the energy's costs), shared (for any labels)."""
     lower: str = "refined"
-    """What is lowered: the energy after local search (refined) or of the labeling (greedy)."""
+    """What is lowered: the energy after local search (refined), after single relabels (icm), or of
+    the labeling itself (greedy)."""
     perturbations: groups.Perturbations = groups.Perturbations()
 
     def __post_init__(self) -> None:
@@ -149,6 +152,60 @@ class Imitate(Method):
 
 
 @dataclass(frozen=True)
+class Shared(Method):
+    """Every learner of the kind shared (any labels): imitate, q, tree, evolve."""
+
+    kind: str = "shared"
+    """Kind of network: shared (weights that all labels share)."""
+    learner: str = ""
+    """imitate, q, tree or evolve; if empty, imitate where truth is known and counts, else evolve:
+    what lowers energies most (benchmarks/results/learners.md)."""
+    lower: str = "icm"
+    """What evolve lowers: energies of labelings (greedy), after single relabels (icm), or local
+    search (refined)."""
+    network: Network = field(default_factory=lambda: Network(width=16))
+    labels: groups.LabelTargets = groups.LabelTargets()
+    play: groups.SharedPlay = groups.SharedPlay()
+    search: groups.Search = groups.Search(temperature=0.025)
+    perturbations: groups.Perturbations = groups.Perturbations(
+        sigma=0.15, step=0.05, scale="tries", tensors=SEARCHED
+    )
+    optimizer: groups.Optimizer = groups.Optimizer(
+        learning_rate=5e-3, decay_rounds=100, updates=16, batch=8
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self, "lower", LOWER)
+        if self.learner:
+            one_of(self, "learner", SHARED_LEARNERS)
+        self.search_options()
+
+    def as_imitate(self) -> Imitate:
+        """What imitation reads of them."""
+        return Imitate(
+            kind=self.kind, rounds=self.rounds, seconds=self.seconds, network=self.network,
+            optimizer=self.optimizer, schedule=self.schedule, **asdict(self.labels),
+        )  # fmt: skip
+
+    def as_evolve(self) -> Evolve:
+        """What policy search reads of them."""
+        return Evolve(
+            kind=self.kind, rounds=self.rounds, seconds=self.seconds, network=self.network,
+            schedule=self.schedule, lower=self.lower, perturbations=self.perturbations,
+        )  # fmt: skip
+
+    def search_options(self) -> SearchOptions:
+        """The search of self-play."""
+        from policrf.search.search import SearchOptions
+
+        return SearchOptions(
+            reward=self.play.reward, gumbel_scale=1.0, lowest=-1.0, borrow=0, stop_early=False,
+            **asdict(self.search),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Supervised(Method):
     """The supervised baseline: true labels from the same features."""
 
@@ -158,7 +215,8 @@ class Supervised(Method):
 
 
 METHODS: dict[str, type[Method]] = {
-    "dqn": DQN, "evolve": Evolve, "imitate": Imitate, "mcts": MCTS, "supervised": Supervised,
+    "dqn": DQN, "evolve": Evolve, "imitate": Imitate, "mcts": MCTS, "shared": Shared,
+    "supervised": Supervised,
 }  # fmt: skip
 
 

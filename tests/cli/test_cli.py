@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import policrf as pc
+from policrf.bench.story import potential
 from policrf.cli import COMMANDS, main
 from policrf.testing import random_crf
 
@@ -109,8 +110,8 @@ def test_solve_starts_from_given_labels(model, tmp_path, capsys):
         (["solve", "{model}", "--solver", "icm", "--potentials", "u+q"], "'q' is unknown"),
         (["solve", "{model}", "--solver", "icm", "--out", "no/where.npy"], "does not exist"),
         (["solve", "{model}", "--solver", "icm", "--initial", "{model}"], "not a NumPy file"),
-        (["demo", "--nodes", "3"], "20"),
-        (["demo", "--scenes", "0"], "--scenes is 0"),
+        (["demo", "--images", "-1"], "--images is -1"),
+        (["demo", "--train-seconds", "-1"], "--train-seconds is -1"),
         (["bench", "solvers", "--solvers", "magic"], "no solver is called 'magic'"),
         (["prepare", "holiday", "--root", ".", "--out", "p"], "no dataset is called 'holiday'"),
         (["prepare", "voc", "--root", ".", "--out", "p", "--net", "n", "--limit", "0"], "--limit"),
@@ -142,22 +143,25 @@ def test_an_unknown_flag_is_exit_code_2(model, capsys):
     assert "--sovler" in capsys.readouterr().err
 
 
-def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys):
+def test_the_demo_leaves_a_table_and_a_page(tmp_path, capsys, monkeypatch):
     out = tmp_path / "demo"
-    small = ["--scenes", "2", "--nodes", "40", "--picture-nodes", "60", "--train-seconds", "2"]
-    small += ["--potential-seconds", "0"]
+    monkeypatch.setattr(potential, "INSTANCES", 20)
+    small = ["--images", "1", "--train-seconds", "0.2"]
     assert call("demo", *small, "--out", out, "--json") == 0
     report = json.loads(capsys.readouterr().out)
-    rows = {row["solver"]: row for row in report["rows"]}
-    assert rows["exact"]["gap %"] <= min(row["gap %"] for row in rows.values()) + 1e-9
-    assert rows["policy:refine=true"]["energy"] <= rows["policy"]["energy"]
-    assert pc.load_policy(out / "policy.safetensors").spec.n_labels == 21
+    assert report["grid"]["proven"]
+    before, after = report["grid"]["wrong"]
+    assert after < 0.1 < before
+    ((net, result),) = report["photo"]["iou"]
+    assert result > net
+    rows = {row["row"]: row for row in report["potential"]["rows"]}
+    assert {"untrained", "untrained + refine", "refine"} <= set(rows)
+    assert pc.load_policy(out / "policy.safetensors").tuning is not None
     page = (out / "index.html").read_text()
-    assert page.count("<figure>") == len(rows) + 1
     assert "http" not in page
     saved = json.loads((out / "demo.json").read_text())
-    assert saved["config"]["nodes"] == 40
-    assert saved["tables"][0]["rows"] == report["rows"]
+    assert saved["config"]["images"] == 1
+    assert saved["tables"][0]["rows"] == report["potential"]["rows"]
 
 
 def test_bench_solvers_resumes(tmp_path, capsys):

@@ -33,7 +33,7 @@ def every_command(scenes, out):
             "--recipe", str(scenes / "prepared"), "--solver", "icm", "--out", str(out),
         ],
         "solve": ["solve", str(scenes / "model.npz"), "--solver", "icm", "--out", str(out)],
-        "demo": ["demo", "--scenes", "1", "--train-seconds", "0", "--out", str(out)],
+        "demo": ["demo", "--images", "0", "--train-seconds", "0", "--out", str(out)],
         "bench": ["bench", "energy", "--nodes", "200", "--out", str(out)],
     }  # fmt: skip
     for name, arguments in commands(scenes, out).items():

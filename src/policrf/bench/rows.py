@@ -12,7 +12,6 @@ APPROXIMATE = (
     "tree_reweighted",
     "alpha_expansion",
 )
-DEMO = (*APPROXIMATE, "exact", "labels")
 GRID = (
     *APPROXIMATE,
     "tree_reweighted:schedule=parallel",

@@ -1,4 +1,4 @@
-"""`policrf demo`: the main job on embedded data, in some three minutes; tables and a page."""
+"""`policrf demo`: three things that policrf does, in some two minutes; a table and a page."""
 
 from __future__ import annotations
 
@@ -8,110 +8,119 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from policrf.bench.rows import DEMO
-
 if TYPE_CHECKING:
-    from policrf.bench.potential_demo import Outcome
+    from policrf.bench.story.denoising import Denoised
+    from policrf.bench.story.photo import Segmented
+    from policrf.bench.story.potential import PotentialStory
 
 
 @dataclass(frozen=True)
 class Config:
-    """Train a policy on scenes that come with the package, and hold it against every solver."""
+    """A proven grid, a potential of one's own with a minute of training, an image segmented."""
 
-    solvers: tuple[str, ...] = DEMO
-    """Solvers and policies (names or files), with options as NAME:option=value,…"""
-    scenes: int = 30
-    """Scenes to report on; none of them is trained on."""
-    nodes: int = 50
-    """Nodes of each scene, 20 to 100,000."""
     out: Path = Path("demo")
-    """Folder for the table (Markdown, CSV, JSON), the policy and the page."""
+    """Folder for the page, the table (Markdown, CSV, JSON) and the trained policy."""
     train_seconds: float = 60.0
-    """Time limit of the training; 0 leaves the policy out."""
-    potential_seconds: float = 60.0
-    """Training on a potential of five lines (goal energy), and its table; 0 leaves it out."""
-    picture_nodes: int = 250
-    """Nodes of the scene that the page shows."""
-    seconds: float = 20.0
-    """Budget of each solve; ample, since a kernel may have to be compiled in it."""
+    """Training on a potential of five lines; 0 leaves this part out."""
+    images: int = 8
+    """Rendered images to segment; 0 leaves this part out."""
     seed: int = 0
-    """Seed of the scenes, the training and the solvers."""
+    """Of everything."""
     json: bool = False
-    """Print JSON instead of the table."""
+    """Print JSON instead of text."""
 
 
 def run(config: Config) -> None:
-    """Train, solve, print the table, write the page."""
-    from policrf.bench import demo
-    from policrf.cli.progress import progress_bar
+    """Compute the parts, print what they show, write the page."""
+    from policrf.bench.story.denoising import show_denoising
+    from policrf.crf.io.files import make_folder
     from policrf.errors import InvalidOption
-    from policrf.evaluation.tables import write_tables
-    from policrf.explore.demo_page import write_demo_page
-    from policrf.scenes import make_scene
-    from policrf.solvers.spec import SolverSpec
+    from policrf.explore.story_page import write_story_page
+    from policrf.random_numbers import checked_seed
 
-    for row in config.solvers:
-        SolverSpec.parse(row)
-    if config.scenes < 1:
-        raise InvalidOption(f"--scenes is {config.scenes}; it must be at least 1")
-    scenes = [
-        make_scene(config.nodes, demo.REGIME, seed=demo.TEST_SEEDS + config.seed + k)
-        for k in range(config.scenes)
-    ]
-    larger = make_scene(config.picture_nodes, demo.REGIME, seed=demo.PICTURE_SEED + config.seed)
-    policy = demo.train_policy(
-        nodes=config.nodes, seconds=config.train_seconds, seed=config.seed, report=_say
-    )
-    if policy is None and config.train_seconds > 0:
-        print("policrf: no training, torch is not installed (the extra `learn`)", file=sys.stderr)
-    rows = demo.rows_of(config.solvers, policy)
-    with progress_bar("solving", len(rows) * (config.scenes + 1)) as advance:
-        budget: dict[str, Any] = {"seconds": config.seconds, "seed": config.seed}
-        results = demo.solve_scenes(scenes, rows, progress=advance, **budget)
-        picture = demo.solve_scenes([larger], rows, progress=advance, **budget)
-    table = results.table()
-    write_tables(config.out, "demo", [table], config)
-    if policy is not None:
-        policy.save(config.out / "policy.safetensors")
+    if not 0 <= config.train_seconds < float("inf"):
+        raise InvalidOption(f"--train-seconds is {config.train_seconds}; it must be 0 or more")
+    if config.images < 0:
+        raise InvalidOption(f"--images is {config.images}; it must be 0 or more")
+    make_folder(config.out)
+    grid = show_denoising(checked_seed(config.seed))
+    _say(config, _grid_line(grid))
+    photo = _photo(config)
+    potential = _potential(config) if config.train_seconds > 0 else None
     page = config.out / "index.html"
-    write_demo_page(results, picture, page)
-    outcome = _potential(config) if config.potential_seconds > 0 else None
+    write_story_page(page, grid, potential, photo)
     if config.json:
-        found = {"title": table.title, "rows": table.records(), "page": str(page)}
-        if outcome is not None:
-            found |= {"potential": outcome.table.records(), "said": outcome.said}
-        print(json.dumps(found))
-        return
-    table.show()
-    print(f"A page to open: {page.resolve()}")
-    if outcome is not None:
-        outcome.table.show()
-        print("\n".join(outcome.said))
+        print(json.dumps(_figures(grid, potential, photo) | {"page": str(page)}))
+    else:
+        print(f"A page to open: {page.resolve()}")
 
 
-def _potential(config: Config) -> Outcome:
-    """A potential of one's own, solved at once, and what a minute of training brings."""
-    from policrf.bench.potential_demo import show_potential
+def _say(config: Config, text: str) -> None:
+    print(text, file=sys.stderr if config.json else sys.stdout, flush=True)
+
+
+def _grid_line(grid: Denoised) -> str:
+    proven = "proven optimal" if grid.solution.optimal else "not proven"
+    return (
+        f"A noisy picture of {grid.truth.size:,} pixels: {100 * grid.wrong_before:.1f} % wrong "
+        f"before, {100 * grid.wrong_after:.1f} % after {grid.solution.seconds:.2f} s, {proven}."
+    )
+
+
+def _photo(config: Config) -> Segmented | None:
+    """The images, if there are to be any and what they need is installed."""
+    if config.images == 0:
+        return None
+    try:
+        from policrf.bench.story.photo import show_photo
+
+        photo = show_photo(config.images, config.seed)
+    except ImportError as error:
+        print(f"policrf: no images in the demo: {error}", file=sys.stderr)
+        return None
+    before, after = (sum(pair[k] for pair in photo.ious) / len(photo.ious) for k in (0, 1))
+    _say(
+        config,
+        f"{len(photo.ious)} rendered images with a net and boxes: IoU {before:.1f} % before, "
+        f"{after:.1f} % after.",
+    )
+    return photo
+
+
+def _potential(config: Config) -> PotentialStory:
+    """A potential of one's own, solved at once, and what training brings."""
+    from policrf.bench.story.potential import show_potential
     from policrf.cli.progress import share_bar
     from policrf.evaluation.tables import write_tables
 
-    total = config.potential_seconds
+    _say(config, f"A potential of one's own, and {config.train_seconds:.0f} s of training.")
     with share_bar("training") as show:
 
         def report(line: dict[str, Any]) -> None:
-            show(f"{line.get('candidates', 0)} candidates", line.get("seconds", 0.0) / total)
+            done = line.get("seconds", 0.0) / config.train_seconds
+            show(f"{line.get('candidates', 0)} candidates", done)
 
-        outcome = show_potential(total, config.seed, report)
-    write_tables(config.out, "potential", [outcome.table], config)
-    return outcome
+        part = show_potential(config.train_seconds, config.seed, report)
+    write_tables(config.out, "demo", [part.table], config)
+    part.policy.save(config.out / "policy.safetensors")
+    if not config.json:
+        print(f"Wanted: {part.wants}.", *part.said, sep="\n")
+        part.table.show()
+    return part
 
 
-def _say(figures: dict[str, Any]) -> None:
-    """One line a validation."""
-    if "energy" in figures:
-        print(
-            f"training: {figures['seconds']:.0f} s, {figures['episodes']} episodes, "
-            f"held-out energy {figures['energy']:.4g}, IoU {figures['iou']:.3g} %",
-            file=sys.stderr,
-            flush=True,
-        )
+def _figures(
+    grid: Denoised, potential: PotentialStory | None, photo: Segmented | None
+) -> dict[str, Any]:
+    """What the parts show, as plain values."""
+    return {
+        "grid": {
+            "energy": grid.solution.energy,
+            "proven": grid.solution.optimal,
+            "wrong": [grid.wrong_before, grid.wrong_after],
+        },
+        "potential": None
+        if potential is None
+        else {"said": potential.said, "rows": potential.table.records()},
+        "photo": None if photo is None else {"iou": photo.ious},
+    }

@@ -84,6 +84,7 @@ def _potential(part: PotentialStory) -> dict[str, Any]:
             {
                 "name": play.name,
                 "energy": play.energy,
+                "seconds": play.seconds,
                 "order": packed(play.order, "<u4"),
                 "labels": packed(play.labels, "u1"),
             }

@@ -24,14 +24,14 @@ from policrf.types import IntArray
 
 GRID = (24, 32)
 LEVELS = 4
-PHOTO = (120, 160)
-LABELS = ("background", *(f"thing {k}" for k in range(1, 21)))
+PHOTO = (180, 240)
+LABELS = ("background", *(f"object {k}" for k in range(1, 6)))
 
 
 def write_samples(folder: str | Path) -> list[Path]:
     """Write all of them; returns the files. The same files every time."""
     root = Path(folder)
-    scene = render_scene(PHOTO, "B", seed=12)
+    scene = render_scene(PHOTO, "A", seed=12, n_labels=len(LABELS))
     mask = np.where(scene.truth < 0, 255, scene.truth).astype(np.uint8)
     makers: dict[str, Callable[[Path], None]] = {
         "denoising.uai": lambda path: write_uai(denoising_grid(), path),

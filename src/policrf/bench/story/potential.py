@@ -68,6 +68,7 @@ class Play(NamedTuple):
 
     name: str
     energy: float
+    seconds: float
     order: IntArray
     """Empty if the nodes were not labeled one after the other."""
     labels: IntArray
@@ -155,11 +156,11 @@ def show_potential(
 
 
 def _plays(crf: CRF, policy: Policy) -> tuple[Play, ...]:
-    """How both rules label a CRF, with their orders where they label node after node."""
+    """How both rules label a CRF: one to its end, the other in the time it was trained for."""
     found = []
-    for name, solver in (("untrained", "untrained"), ("trained", policy)):
-        solve(crf, solver, seconds=SECONDS)  # kernels
-        solution = solve(crf, solver, seconds=SECONDS)
+    for name, solver, limit in (("untrained", "untrained", None), ("trained", policy, SECONDS)):
+        solve(crf, solver, seconds=limit)  # kernels
+        solution = solve(crf, solver, seconds=limit)
         order = np.zeros(0, np.int64) if solution.order is None else solution.order
-        found.append(Play(name, solution.energy, order, solution.labels))
+        found.append(Play(name, solution.energy, solution.seconds, order, solution.labels))
     return tuple(found)

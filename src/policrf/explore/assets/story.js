@@ -75,8 +75,8 @@ function potential(d) {
   part("2 · A potential written by hand, and a minute of training",
     make("p", { className: "big" }, "A ", word("potential"), ` that no solver knows from inside: ${d.wants}. It is a function of a few lines:`),
     code(d.code),
-    make("div", { className: "three boards" }, ...boards.map((b, k) => figure(b.canvas, make("b", {}, `${d.plays[k].name}: `), `energy ${d.plays[k].energy.toFixed(2)} after a millisecond, ${b.steps ? "node after node" : "not node after node"}.`))),
-    ...(boards.length ? [make("div", { className: "bar" }, button, slider)] : []),
+    make("div", { className: "three boards" }, ...boards.map((b, k) => figure(b.canvas, make("b", {}, `${d.plays[k].name}: `), `energy ${d.plays[k].energy.toFixed(2)} in ${seconds(d.plays[k].seconds)}${b.steps ? ", node after node" : ", by moves of many nodes"}.`))),
+    ...(boards.some((b) => b.steps) ? [make("div", { className: "bar" }, button, slider)] : []),
     make("p", {}, ...d.said.flatMap((line) => [line, " "])),
     make("div", { className: "scroll" }, make("table", {}, make("caption", { className: "soft" }, d.table.title), make("thead", {}, head), make("tbody", {}, ...rows))),
     make("p", { className: "soft" }, d.table.note));

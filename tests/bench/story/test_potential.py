@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from policrf.bench import potential_demo
-from policrf.bench.potential_demo import POTENTIALS, make, show_potential
+from policrf.bench.story import potential
+from policrf.bench.story.potential import POTENTIALS, make, show_potential
 
 
 def test_the_potentials_say_what_their_names_say():
@@ -24,8 +24,8 @@ def test_instances_depend_on_the_seed_alone():
 
 @pytest.mark.slow
 def test_the_part_says_what_was_chosen_and_whether_training_won(monkeypatch):
-    monkeypatch.setattr(potential_demo, "INSTANCES", 30)
+    monkeypatch.setattr(potential, "INSTANCES", 30)
     outcome = show_potential(1.0, 0)
-    assert any(name in outcome.said[0] for name in POTENTIALS)
+    assert outcome.function is POTENTIALS[outcome.wants]
     assert outcome.said[-1].startswith("training won" if outcome.won else "training did not win")
     assert {"untrained", "untrained + refine", "refine"} <= {row[0] for row in outcome.table.rows}

@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PYTHONHASHSEED ?= 0
 
-.PHONY: demo test test-all lint types imports check wheel-test bench docs clean-kernels clean
+.PHONY: demo test test-all lint types imports check wheel-test bench docs site clean-kernels clean
 
 demo: $(STAMP)
 	$(BIN)/policrf demo
@@ -31,9 +31,14 @@ check: lint types imports test
 wheel-test: $(STAMP)
 	$(BIN)/python scripts/wheel_test.py
 
-# The generated parts of README.md and ARCHITECTURE.md.
+# The generated parts of README.md, ARCHITECTURE.md and docs, then the site.
 docs: $(STAMP)
 	$(BIN)/python scripts/generated_docs.py
+	$(MAKE) site
+
+# docs/_build/html; a warning is an error, and so is an example that fails.
+site: $(STAMP)
+	$(BIN)/python scripts/site
 
 bench: $(STAMP)
 	$(BIN)/policrf bench energy

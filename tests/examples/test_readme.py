@@ -21,7 +21,15 @@ from policrf.testing import random_crf
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 # Their ellipses stand for the options of the line above.
-PAGES = [README.parent / "docs" / name for name in ("learning.md", "tree_search.md")]
+DOCS = README.parent / "docs"
+PAGES = [DOCS / name for name in ("learning.md", "tree_search.md")]
+# Pages whose Python runs as it stands, too.
+TUTORIALS = [
+    DOCS / f"{name}.md"
+    for name in (
+        "quickstart", "own_crf", "own_potential", "own_images", "train_your_own", "coming_from",
+    )
+]  # fmt: skip
 QUICK = ("samples", "solve", "policies", "doctor")
 
 
@@ -67,15 +75,18 @@ def test_the_readme_has_blocks_of_both_languages():
     assert {arguments[0] for arguments in commands()} <= set(COMMANDS)
 
 
-def test_the_python_blocks_run_one_after_the_other(folder, capsys):
-    names: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile("\n" * (block.line - 1) + block.text, str(README), "exec"), names)
+@pytest.mark.parametrize("page", [README, *TUTORIALS], ids=lambda page: page.stem)
+def test_the_python_blocks_run_one_after_the_other(page, folder, capsys):
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks("python", page=page):
+        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
     assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "arguments", [found for page in (README, *PAGES) for found in commands(page)], ids=" ".join
+    "arguments",
+    [found for page in (README, *PAGES, *TUTORIALS) for found in commands(page)],
+    ids=" ".join,
 )
 def test_a_command_is_understood(arguments, folder, monkeypatch):
     """Its options exist and their values fit; what it would do is left out."""
@@ -88,8 +99,11 @@ def test_a_command_is_understood(arguments, folder, monkeypatch):
     assert len(called) == 1
 
 
-def test_the_quick_commands_run(folder, capsys):
-    quick = [given for given in commands() if given[0] in QUICK or "samples/" in " ".join(given)]
+@pytest.mark.parametrize("page", [README, DOCS / "quickstart.md"], ids=lambda page: page.stem)
+def test_the_quick_commands_run(page, folder, capsys):
+    quick = [
+        given for given in commands(page) if given[0] in QUICK or "samples/" in " ".join(given)
+    ]
     assert quick
     for arguments in quick:
         with pytest.raises(SystemExit) as stopped:

@@ -32,8 +32,6 @@ class Config:
     data: str
     command: str
     limits: str
-    halfway_only: bool = False
-    """Whether the policy is used only where cliques are asked half-way."""
     table: Path = Path("benchmarks/results/shipped-policies.json")
     """What `shipped_policies.py` or `general_policy.py` wrote."""
 

@@ -117,4 +117,7 @@ def test_a_policy_for_halfway_cliques_is_the_untrained_rule_elsewhere() -> None:
     assert pc.solve(scene, learned).order.tolist() != plain.order.tolist()
     asked = pc.Instance.from_crf(make_family("parity", 36, seed=1))
     np.testing.assert_array_equal(pc.solve(asked, spared).labels, pc.solve(asked, learned).labels)
-    assert pc.solve(asked, spared).order.tolist() != pc.solve(asked, "untrained").order.tolist()
+    plain = pc.solve(asked, "untrained").order.tolist()
+    assert pc.solve(asked, spared).order.tolist() != plain
+    many = replace(spared, spec=replace(spared.spec, least_labels=7))
+    assert pc.solve(asked, many).order.tolist() == plain  # it has six

@@ -86,7 +86,10 @@ PARTS = {
         )
     },
     "docs/calibration.md": {"calibration-rules": results_of("calibration-rules")},
-    "docs/learning.md": {"tuned-numbers": results_of("tuned-numbers")},
+    "docs/learning.md": {
+        name: results_of(name)
+        for name in ("tuned-numbers", "learners", "shipped-policies", "search-pays")
+    },
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/frustrated_fields.md": {
         "large": results_of("large/large"),

@@ -126,6 +126,8 @@ class Network:
     elsewhere."""
     least_labels: int = 0
     """With fewer labels than this, `solve` uses the untrained rule."""
+    most_labels: int = 0
+    """With more labels than this, `solve` uses the untrained rule; 0: with any number the policy."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -136,6 +138,7 @@ class Network:
         require_count("head_width", self.head_width, 1, limits.WIDTH)
         require_count("foresight", self.foresight, 0, limits.FORESIGHT)
         require_count("least_labels", self.least_labels, 0, limits.WIDTH)
+        require_count("most_labels", self.most_labels, 0, limits.WIDTH)
         for name in ("quota_limit", "gain", "trust"):
             value = getattr(self, name)
             if not _is_real(value) or not 0 <= value <= limits.LARGEST_WEIGHT:

@@ -119,5 +119,6 @@ def test_a_policy_for_halfway_cliques_is_the_untrained_rule_elsewhere() -> None:
     np.testing.assert_array_equal(pc.solve(asked, spared).labels, pc.solve(asked, learned).labels)
     plain = pc.solve(asked, "untrained").order.tolist()
     assert pc.solve(asked, spared).order.tolist() != plain
-    many = replace(spared, spec=replace(spared.spec, least_labels=7))
-    assert pc.solve(asked, many).order.tolist() == plain  # it has six
+    for outside in ({"least_labels": 7}, {"most_labels": 5}):  # it has six
+        other = replace(spared, spec=replace(spared.spec, **outside))
+        assert pc.solve(asked, other).order.tolist() == plain

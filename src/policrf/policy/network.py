@@ -127,7 +127,7 @@ class Network:
     least_labels: int = 0
     """With fewer labels than this, `solve` uses the untrained rule."""
     most_labels: int = 0
-    """With more labels than this, `solve` uses the untrained rule; 0: with any number the policy."""
+    """With more labels than this, `solve` uses the untrained rule; 0: there is no such number."""
 
     def __post_init__(self) -> None:
         check_fields(self)

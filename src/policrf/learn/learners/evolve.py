@@ -110,9 +110,9 @@ class EvolveLearner(Learner):
         if self.config.perturbations.scale == "tries":
             spread = np.maximum(energies.std(axis=0), 1e-9)
             over = energies - energies.mean(axis=0)
-            risen = np.maximum(energies - self.reference[chosen], 0.0)
-            guard = self.config.perturbations.guard
-            return np.asarray(-((over + guard * risen) / spread).mean(axis=1))
+            if guard := self.config.perturbations.guard:
+                over += guard * np.maximum(energies - self.reference[chosen], 0.0)
+            return np.asarray(-(over / spread).mean(axis=1))
         reference = self.reference[chosen]
         gained = (energies - reference) / np.maximum(np.abs(reference), 1e-9)
         return np.asarray(-gained.mean(axis=1))

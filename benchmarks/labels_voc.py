@@ -56,6 +56,8 @@ class Config:
     work: Path = Path("tables")
     """Prepared data, energies and policies; what is there is not made again."""
     sizes: tuple[int, ...] = (250, 500)
+    val: Path | None = None
+    """All of val, prepared with boxes already: its images in turn are the halves, whatever size."""
     rounds: int = 30
     """Of learning, a policy; 16 gradient steps each."""
     images: int = 0
@@ -67,6 +69,8 @@ class Config:
 
 def prepared(config: Config, size: int, half: str) -> list[Instance]:
     """The images of a half under the energy that belongs to the other."""
+    if config.val is not None:
+        return list(load_prepared(config.val, potentials=KIND))[HALVES.index(half) :: 2]
     root, nets = voc_halves(config), config.data / "nets"
     for part in HALVES:
         folder = config.work / f"half-{size}-{part}-boxes"
@@ -132,7 +136,9 @@ def rows_of(config: Config, size: int) -> dict[str, np.ndarray]:
     for half, images in halves.items():
         # Learned on the other half, under the energy that was chosen there.
         other = HALVES[1 - HALVES.index(half)]
-        training = under_energy(config, size, other, other)
+        training = halves[other]
+        if config.images:
+            training = under_energy(config, size, other, other)
         for solver in SOLVERS:
             found.setdefault(solver, []).append(confusions(images, solver))
         found.setdefault("labels, as it ships", []).append(confusions(images, "labels"))
@@ -170,7 +176,8 @@ def main(config: Config) -> None:
     for size in config.sizes:
         tables.append(table_of(size, rows_of(config, size)))
         tables[-1].show()
-        told = replace(config, data=Path(config.data.name), work=Path(config.work.name))
+        val = None if config.val is None else Path(config.val.name)
+        told = replace(config, data=Path(config.data.name), work=Path(config.work.name), val=val)
         write_tables(config.out, config.name, tables, told)
 
 

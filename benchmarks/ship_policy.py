@@ -32,8 +32,6 @@ class Config:
     data: str
     command: str
     limits: str
-    halfway_only: bool = False
-    """Whether the policy is used only where cliques are asked half-way."""
     table: Path = Path("benchmarks/results/shipped-policies.json")
     """What `shipped_policies.py` or `general_policy.py` wrote."""
 
@@ -52,6 +50,8 @@ def figures_of(config: Config, called: str) -> tuple[str, ...]:
                 gain, lower = row["− untrained"], row["− untrained "]
                 lines.append(f"{row['scenes']}: IoU {gain}, energy {lower}")
         return tuple(lines)
+    if not summary[0]["below"] or summary[0]["above"]:
+        raise SystemExit(f"{called}: its table does not say that it ships")
     first = "energy of {energy of}: below in {below}, level in {level}, above in {above} kinds"
     lines = [first.format(**row) for row in summary]
     for row in detail:

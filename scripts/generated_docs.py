@@ -55,6 +55,11 @@ def results_of(name: str) -> Callable[[], str]:
     return lambda: path.read_text(encoding="utf-8")
 
 
+def first_table_of(name: str) -> Callable[[], str]:
+    """The first of the tables that a benchmark has written."""
+    return lambda: "### " + results_of(name)().split("### ")[1].rstrip() + "\n"
+
+
 def limits() -> str:
     """Every limit of `policrf.limits` with its value, as the module has it."""
     module = ast.parse((PACKAGE / "limits.py").read_text(encoding="utf-8"))
@@ -86,7 +91,17 @@ PARTS = {
         )
     },
     "docs/calibration.md": {"calibration-rules": results_of("calibration-rules")},
-    "docs/learning.md": {"tuned-numbers": results_of("tuned-numbers")},
+    "docs/learning.md": {
+        name: results_of(name)
+        for name in (
+            "tuned-numbers",
+            "learners",
+            "shipped-policies",
+            "search-pays",
+            "general-in-auto",
+        )
+    }
+    | {"general-summary": first_table_of("general")},
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/frustrated_fields.md": {
         "large": results_of("large/large"),

@@ -42,3 +42,11 @@ def test_families_are_a_source_and_take_turns():
     np.testing.assert_array_equal(found[0].crf.unary, make_family("parity", 36, seed=3).unary)
     with pytest.raises(InvalidOption, match="family:NAME:NODES"):
         load_instances("family:parity:many")
+
+
+def test_sources_take_turns_and_families_have_numbers_of_labels():
+    found = load_instances("synthetic:A:20:4,family:parity:16:3+5", count=5)
+    sizes = [(instance.crf.n_nodes, instance.crf.n_labels) for instance in found]
+    assert sizes == [(20, 4), (16, 3), (20, 4), (16, 5), (20, 4)]
+    with pytest.raises(InvalidOption, match=r"family:parity:144:6\+12"):
+        load_instances("family:parity:x", count=1)

@@ -124,6 +124,10 @@ class Network:
     halfway_only: bool = False
     """Whether `solve` uses the policy only where cliques are asked half-way, and the untrained rule
     elsewhere."""
+    least_labels: int = 0
+    """With fewer labels than this, `solve` uses the untrained rule."""
+    most_labels: int = 0
+    """With more labels than this, `solve` uses the untrained rule; 0: there is no such number."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -133,6 +137,8 @@ class Network:
         require_count("width", self.width, 1, limits.WIDTH)
         require_count("head_width", self.head_width, 1, limits.WIDTH)
         require_count("foresight", self.foresight, 0, limits.FORESIGHT)
+        require_count("least_labels", self.least_labels, 0, limits.WIDTH)
+        require_count("most_labels", self.most_labels, 0, limits.WIDTH)
         for name in ("quota_limit", "gain", "trust"):
             value = getattr(self, name)
             if not _is_real(value) or not 0 <= value <= limits.LARGEST_WEIGHT:

@@ -193,11 +193,14 @@ class Policy:
     def fitting(self, run: Run, numbers: Numbers) -> Policy:
         """What labels the run's instance: the rule in its sizes, or the policy, which must fit.
 
-        The rule also stands in for a policy for cliques that are asked half-way where none is.
+        The rule also stands in where the policy is not meant to be used (`Spec.halfway_only`,
+        `least_labels`, `most_labels`).
         """
         from policrf.policy.solver import asked_halfway, bare_instance, untrained_policy
 
-        spared = self.spec.halfway_only and not asked_halfway(run.crf).any()
+        spec, n_labels = self.spec, run.crf.n_labels
+        outside = n_labels < spec.least_labels or 0 < spec.most_labels < n_labels
+        spared = outside or (spec.halfway_only and not asked_halfway(run.crf).any())
         if not self.is_rule and not spared:
             return self
         if run.instance is None:

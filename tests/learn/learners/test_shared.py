@@ -117,4 +117,8 @@ def test_a_policy_for_halfway_cliques_is_the_untrained_rule_elsewhere() -> None:
     assert pc.solve(scene, learned).order.tolist() != plain.order.tolist()
     asked = pc.Instance.from_crf(make_family("parity", 36, seed=1))
     np.testing.assert_array_equal(pc.solve(asked, spared).labels, pc.solve(asked, learned).labels)
-    assert pc.solve(asked, spared).order.tolist() != pc.solve(asked, "untrained").order.tolist()
+    plain = pc.solve(asked, "untrained").order.tolist()
+    assert pc.solve(asked, spared).order.tolist() != plain
+    for outside in ({"least_labels": 7}, {"most_labels": 5}):  # it has six
+        other = replace(spared, spec=replace(spared.spec, **outside))
+        assert pc.solve(asked, other).order.tolist() == plain

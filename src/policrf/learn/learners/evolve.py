@@ -6,7 +6,8 @@ E is the energy of the whole greedy labeling, or of what single relabels or `ref
 credit from the end of the episode, for every term of the energy and for the local search that
 follows, without any reward in between. E_0 is what the policy reached before learning and s = |E_0|
 (`scale` "energy"); or E_0 and s are mean and deviation of a round's tries on the instance (`scale`
-"tries"), so that in a mixture every instance has the same say, whatever its energies are like. An
+"tries"), so that in a mixture every instance has the same say, whatever its energies are like; what
+ends above the untrained rule's energy then counts `guard` times more. An
 episode costs a millisecond or two, so that a few hundred of them are a step; it takes a policy that
 is good already (the untrained rule of the residual or shared kind, or a trained one) and few
 weights: by default those that a kind's scores are sums over.
@@ -64,8 +65,10 @@ class EvolveLearner(Learner):
         return self._policy(self.vector)
 
     def begin(self, pool: ThreadPoolExecutor) -> None:
-        """The energies that the policy starts from."""
+        """The energies that the policy starts from; with a guard, those of the untrained rule."""
         policy = self.policy()
+        if self.config.perturbations.guard:
+            policy = Policy(self.spec, self.spec.initial_weights(self.seed))
         energies = pool.map(lambda k: self._energy(policy, k), range(len(self.corpus)))
         self.reference[:] = list(energies)
 
@@ -106,7 +109,10 @@ class EvolveLearner(Learner):
         """F of every try `[T]`, from the energies `[T, K]` that it reached."""
         if self.config.perturbations.scale == "tries":
             spread = np.maximum(energies.std(axis=0), 1e-9)
-            return np.asarray(-((energies - energies.mean(axis=0)) / spread).mean(axis=1))
+            over = energies - energies.mean(axis=0)
+            if guard := self.config.perturbations.guard:
+                over += guard * np.maximum(energies - self.reference[chosen], 0.0)
+            return np.asarray(-(over / spread).mean(axis=1))
         reference = self.reference[chosen]
         gained = (energies - reference) / np.maximum(np.abs(reference), 1e-9)
         return np.asarray(-gained.mean(axis=1))

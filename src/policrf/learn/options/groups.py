@@ -257,6 +257,8 @@ class Perturbations:
     scale: str = "energy"
     """What a difference of energies is divided by: what the policy reached at first (energy), or
     the deviation of a round's tries (tries), so that unlike instances have the same say."""
+    guard: float = 0.0
+    """With scale tries: what a rise above the untrained rule's energy counts in addition."""
     tensors: tuple[str, ...] = ()
     """Which tensors of the policy are searched over; the kind's last ones if none."""
     actors: int = 2
@@ -265,7 +267,7 @@ class Perturbations:
     def __post_init__(self) -> None:
         at_least(self, 1, "pairs", "trials", "actors")
         at_least(self, 0, "fall_rounds")
-        finite_from_zero(self, "step")
+        finite_from_zero(self, "step", "guard")
         one_of(self, "scale", SCALES)
         if not self.sigma > 0:
             raise InvalidOption(f"sigma is {self.sigma}; it must be above 0")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]

@@ -160,10 +160,10 @@ def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> bool:
                     g.residual[k] -= there
         g.excess[i] = gain
     lay_out_terms(g, p.terms, s.labels, s.open, alpha)
+    some = False
     for i in range(len(g.excess)):
-        if g.excess[i] > g.tolerance[i]:
-            return True
-    return False
+        some |= g.excess[i] > g.tolerance[i]
+    return some
 
 
 @inner
@@ -233,9 +233,7 @@ def _lay_out_member(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) ->
 
 
 @inner
-def _lay_out_potts(
-    g: Network, s: MoveState, alpha: int, i: int, k: int, weight: float
-) -> float:
+def _lay_out_potts(g: Network, s: MoveState, alpha: int, i: int, k: int, weight: float) -> float:
     """Arc k of the open node i with a Potts weight; returns what moving gains on its own."""
     j = g.head[k]
     g.residual[k] = 0.0
@@ -254,7 +252,9 @@ def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> 
     g, t, j = p.network, p.tables, p.network.head[k]
     first = p.pair[k] >= 0
     c = max(p.pair[k], ~p.pair[k]) - len(p.weight)
-    stride, at, weight = t.stride[t.entry[c]], t.start[c], t.weight[c]
+    stride, at, weight = t.shared, 0, t.weight[c]
+    if stride == 0:
+        stride, at = t.stride[t.entry[c]], t.start[c]
     own, other = (stride, 1) if first else (1, stride)
     stay, move = at + own * s.labels[i], at + own * alpha
     still = other * s.labels[j]

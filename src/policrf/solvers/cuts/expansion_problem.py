@@ -45,6 +45,7 @@ class PairTables(NamedTuple):
     entry: IntArray  # [C + 1]  the clique's first entry in `stride`
     stride: IntArray  # [M]
     data: FloatArray
+    shared: int  # stride of the one table, at the beginning of `data`, that all pairs have; or 0
 
 
 class MoveProblem(NamedTuple):
@@ -92,7 +93,7 @@ def move_problem(crf: CRF, costs: FloatArray | None = None) -> MoveProblem:
         network=new_network(ptr, head, sister),
         pair=pair,
         weight=a.edge_weights,
-        tables=PairTables(a.clique_weight, a.data_start, a.clique_ptr, a.clique_stride, a.data),
+        tables=_tables(a),
         box_label=a.clique_label[boxes],
         box_weight=a.clique_weight[boxes],
         terms=added.terms,
@@ -119,6 +120,13 @@ def _edges(a: Arrays, boxes: IntArray, added: TermEdges) -> _Edges:
         pairs=np.concatenate(pairs),
         weights=np.concatenate([*weights, added.weights]),
     )
+
+
+def _tables(a: Arrays) -> PairTables:
+    shared = len(a.clique_kind) and not a.data_start.any() and (a.clique_kind == TABLE).all()
+    # Cliques that share all their data have the same sizes and labels.
+    stride = int(a.clique_stride[0]) if shared and len(a.data) == a.data_size[0] else 0
+    return PairTables(a.clique_weight, a.data_start, a.clique_ptr, a.clique_stride, a.data, stride)
 
 
 def without_quotas(arrays: Arrays) -> Arrays:

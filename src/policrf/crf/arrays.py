@@ -167,8 +167,9 @@ def _columns(group: CliquePotential, n_labels: int) -> _Columns:
     defaults = _defaults(group.cliques.nodes, group.cliques.sizes, group.kind)
     given = group.columns(n_labels)
     terms = np.full(len(group.cliques), TERM_NAMES.index(group.term))
-    starts = _pointers(given.get("data_sizes", defaults.data_sizes))[:-1]
-    return defaults._replace(terms=terms, **{"data_starts": starts, **given})
+    if "data_starts" not in given:
+        given["data_starts"] = _pointers(given.get("data_sizes", defaults.data_sizes))[:-1]
+    return defaults._replace(terms=terms, **given)
 
 
 def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:

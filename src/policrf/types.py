@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -56,6 +57,8 @@ class Solution:
         The nodes in the order they were labeled, for solvers that label one after the other.
     calls
         How often functions of `Custom` groups were called; 0 without such groups.
+    others
+        With `solutions=M`, the further solutions, without others of their own (`solve`).
     info
         What else a solver has to tell: iterations, converged, per-step scores, …
     """
@@ -69,6 +72,7 @@ class Solution:
     trace: tuple[Progress, ...] = ()
     order: NDArray[np.int64] | None = None
     calls: int = 0
+    others: tuple[Solution, ...] = ()
     info: dict[str, Any] = field(default_factory=dict)
 
     @property

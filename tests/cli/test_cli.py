@@ -180,3 +180,18 @@ def test_bench_solvers_resumes(tmp_path, capsys):
     capsys.readouterr()
     assert call(*arguments, "--seconds", "3") == 2
     assert "other seconds, exact_seconds than now" in capsys.readouterr().err
+
+
+def test_solve_writes_several_solutions(model, tmp_path, capsys):
+    out = tmp_path / "labels.npy"
+    arguments = ["solve", model, "--solver", "brute_force", "--solutions", "3", "--out", out]
+    assert call(*arguments) == 0
+    assert "solution 3: energy" in capsys.readouterr().out
+    labels, crf = np.load(out), pc.read_uai(model)
+    assert labels.shape == (3, 5)
+    assert call(*arguments, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    energies = [found["energy"], *(other["energy"] for other in found["others"])]
+    assert energies == pytest.approx([crf.energy(row) for row in labels])
+    assert energies == sorted(energies)
+    assert [other["optimal"] for other in found["others"]] == [True, True]

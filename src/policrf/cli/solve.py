@@ -38,12 +38,16 @@ class Config:
     """Stop after this many seconds with the best labeling so far."""
     seed: int = 0
     """Seed of everything random."""
+    solutions: int = 1
+    """How many different labelings to find: the lowest ones, with a solver that proves minima."""
+    diversity: int = 1
+    """In how many nodes, at least, each differs from all before it."""
     initial: Path | None = None
     """Labels to start from (.npy, one integer a node)."""
     potentials: str | None = None
     """Which terms to keep, joined by + as in u+p+hop1; by default all that the model has."""
     out: Path | None = None
-    """Write the labels here (.npy)."""
+    """Write the labels here (.npy): `[N]`, or `[M, N]` with --solutions M."""
     mpe: Path | None = None
     """Write the labels here in the MPE format of the UAI competitions."""
     plot: Path | None = None
@@ -93,12 +97,16 @@ def run(config: Config) -> None:
         seconds=config.seconds,
         seed=config.seed,
         initial=_read_labels(config.initial) if config.initial else None,
+        solutions=config.solutions,
+        diversity=config.diversity,
     )
+    found = [solution, *solution.others]
     if config.plot is not None:
         _plot(config, problem, solution)
     if config.out is not None:
         with atomic_write(config.out) as file:
-            np.save(file, solution.labels)
+            several = config.solutions > 1
+            np.save(file, np.stack([s.labels for s in found]) if several else solution.labels)
     if config.mpe is not None:
         write_mpe(crf, solution.labels, config.mpe)
     report: dict[str, Any] = {
@@ -112,6 +120,7 @@ def run(config: Config) -> None:
         "optimal": solution.optimal,
         "seconds": solution.seconds,
         "calls": solution.calls,
+        "others": [{"energy": s.energy, "optimal": s.optimal} for s in solution.others],
         "out": str(config.out) if config.out else None,
         "mpe": str(config.mpe) if config.mpe else None,
         "plot": str(config.plot) if config.plot else None,
@@ -164,6 +173,9 @@ def _print(report: dict[str, Any]) -> None:
         print("proven optimal")
     elif math.isfinite(report["lower_bound"]):
         print(f"lower bound {report['lower_bound']:.9g}")
+    for place, other in enumerate(report["others"], start=2):
+        proof = ", proven" if other["optimal"] else ""
+        print(f"solution {place}: energy {other['energy']:.9g}{proof}")
     for file in filter(None, (report["out"], report.get("mpe"))):
         print(f"labels written to {file}")
     if report.get("plot"):

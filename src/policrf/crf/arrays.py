@@ -21,7 +21,7 @@ Cliques may share their data. The kinds from CUSTOM on keep a value in the state
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,11 +74,11 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
     """Lay out all groups; same-kind groups are concatenated in the order given."""
     n_nodes = len(unary)
     potts = [p for p in potentials if isinstance(p, Potts)]
-    edges = np.concatenate([p.edges for p in potts] or [np.zeros((0, 2), np.int64)])
-    weights = np.concatenate([p.weights for p in potts] or [np.zeros(0)])
+    edges = _one_after_the_other([p.edges for p in potts] or [np.zeros((0, 2), np.int64)])
+    weights = _one_after_the_other([p.weights for p in potts] or [np.zeros(0)])
     adj_ptr, adj_order = _group_by(edges.T.reshape(-1), n_nodes)
-    other_end = edges[:, ::-1].T.reshape(-1)
-    n_edges = max(len(edges), 1)
+    adj_node = edges[:, ::-1].T.reshape(-1)[adj_order]
+    adj_edge = np.remainder(adj_order, max(len(edges), 1), out=adj_order)
 
     n_labels = unary.shape[1]
     cliques = [p for p in potentials if isinstance(p, CliquePotential)]
@@ -92,9 +92,9 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
         edges=edges,
         edge_weights=weights,
         adj_ptr=adj_ptr,
-        adj_node=other_end[adj_order],
-        adj_weight=weights[adj_order % n_edges],
-        adj_edge=adj_order % n_edges,
+        adj_node=adj_node,
+        adj_weight=weights[adj_edge],
+        adj_edge=adj_edge,
         clique_ptr=clique_ptr,
         clique_nodes=column.nodes,
         clique_stride=column.strides,
@@ -149,6 +149,8 @@ class _Columns(NamedTuple):
 
 def _joined(parts: list[_Columns]) -> _Columns:
     """The columns of all groups one after the other; typed and empty where there is no group."""
+    if len(parts) == 1:
+        return parts[0]
     first, placed = 0, [_defaults(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)]
     for part in parts:
         placed.append(part._replace(data_starts=part.data_starts + first))
@@ -156,12 +158,18 @@ def _joined(parts: list[_Columns]) -> _Columns:
     return _Columns._make(np.concatenate(column) for column in zip(*placed, strict=True))
 
 
+def _one_after_the_other(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """All parts in one array; a single one itself, as arrays of groups are read-only."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def _columns(group: CliquePotential, n_labels: int) -> _Columns:
     defaults = _defaults(group.cliques.nodes, group.cliques.sizes, group.kind)
     given = group.columns(n_labels)
     terms = np.full(len(group.cliques), TERM_NAMES.index(group.term))
-    starts = _pointers(given.get("data_sizes", defaults.data_sizes))[:-1]
-    return defaults._replace(terms=terms, **{"data_starts": starts, **given})
+    if "data_starts" not in given:
+        given["data_starts"] = _pointers(given.get("data_sizes", defaults.data_sizes))[:-1]
+    return defaults._replace(terms=terms, **given)
 
 
 def _defaults(nodes: IntArray, sizes: IntArray, kind: int) -> _Columns:
@@ -197,9 +205,11 @@ def _custom(column: _Columns, n_labels: int) -> IntArray:
     at = np.where(counted, starts, -1)
     sizes = column.summary_sizes
     summaries = np.where(sizes > 0, np.cumsum(sizes) - sizes, -1)
-    parts = [column.addresses, column.partial, column.marked, at, column.numbers, column.terms]
-    parts += [summaries, sizes, column.updates]
-    return _holding(np.ascontiguousarray(np.stack(parts, axis=1)), column.callbacks)
+    custom = np.empty((len(sizes), 9), np.int64)
+    parts = (column.addresses, column.partial, column.marked, at, column.numbers, column.terms)
+    for place, part in enumerate((*parts, summaries, sizes, column.updates)):
+        custom[:, place] = part
+    return _holding(custom, column.callbacks)
 
 
 class _Holder:

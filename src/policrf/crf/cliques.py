@@ -29,6 +29,14 @@ class Cliques:
         self.ptr, self.nodes = _flatten(cliques, group)
         self._check(group)
 
+    @classmethod
+    def of_edges(cls, edges: IntArray) -> Cliques:
+        """Cliques of two that share the memory of edges `[E, 2]`, read-only and checked before."""
+        cliques = cls.__new__(cls)
+        cliques.ptr = frozen(2 * np.arange(len(edges) + 1, dtype=np.int64))
+        cliques.nodes = edges.reshape(-1)
+        return cliques
+
     def _check(self, group: str) -> None:
         sizes = self.sizes
         if (sizes <= 0).any():

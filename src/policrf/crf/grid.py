@@ -47,7 +47,7 @@ def grid(
     >>> pc.solve(crf, "exact").labels.reshape(2, 3).tolist()
     [[0, 0, 1], [0, 1, 1]]
     """
-    costs = as_floats("grid", "unary", unary)
+    costs = unary if isinstance(unary, np.ndarray) else as_floats("grid", "unary", unary)
     if costs.ndim != 3 or 0 in costs.shape:
         raise InvalidPotential(f"unary has shape {costs.shape}; a grid takes [H, W, L]")
     if connectivity not in NEIGHBOURS:

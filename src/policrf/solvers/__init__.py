@@ -39,6 +39,8 @@ def solve(
     initial: ArrayLike | None = None,
     callback: Callback | None = None,
     go_on: bool = True,
+    solutions: int = 1,
+    diversity: int = 1,
     **options: Any,
 ) -> Solution:
     """Minimise the energy of `problem`.
@@ -63,6 +65,14 @@ def solve(
     go_on
         Whether a solver that ends before its time and has proven nothing is followed by a search
         from its labels (`solvers.go_on`); False: `seconds` are a limit only.
+    solutions
+        How many different labelings to find; those after the first are `Solution.others`. With a
+        solver that proves minima and `diversity=1` they are the lowest there are, in order, each
+        `optimal` if that is proven; that takes up to N solves each. Other solvers search again, at
+        a price for what was found, and claim nothing. Fewer come back where there are no more, or
+        no more time.
+    diversity
+        In how many nodes, at least, every solution differs from all before it.
     options
         The solver's own keyword options; they override those in its text.
 
@@ -88,6 +98,11 @@ def solve(
     if not callable(solver):
         raise InvalidOption(f"solver is {solver!r}; give a name, a policy, or a function")
     options = checked_values(name, check_options(name, solver, options), options)
+    if solutions != 1 or diversity != 1:
+        from policrf.solvers.several import Wish, several
+
+        wish = Wish(solutions, diversity, seconds, seed, go_on)
+        return several(problem, solver, name, wish, initial, callback, options)
     run = Run(problem, name, seconds=seconds, seed=seed, initial=initial, callback=callback)
     traits = traits_of(solver)
     if traits.takes is not None:

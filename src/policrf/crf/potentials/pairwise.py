@@ -42,7 +42,7 @@ class Pairwise(CliquePotential):
 
     def __init__(self, edges: ArrayLike, table: ArrayLike, weights: ArrayLike = 1.0) -> None:
         self.edges: IntArray = checked_edges(self.name, edges)
-        self.cliques = Cliques(self.edges, group=self.name)
+        self.cliques = Cliques.of_edges(self.edges)
         self.table: FloatArray = square_prices(self.name, table, field="table")
         self.weights: FloatArray = per_clique(self.name, "weights", weights, len(self.edges))
         bad = np.flatnonzero(self.weights <= 0)
@@ -88,11 +88,11 @@ class Pairwise(CliquePotential):
         """Refuse edges to nodes that the CRF does not have, and a table of other labels."""
         checked_edges(self.name, self.edges, n_nodes)
         require_label_axis(self.name, "table", len(self.table), int(cardinalities.max()))
-        ends = cardinalities[self.edges]
-        fewer = np.flatnonzero((ends < len(self.table)).any(axis=1))
-        if len(fewer):
+        narrow = cardinalities < len(self.table)
+        if narrow.any() and narrow[self.edges].any():
+            fewer = int(np.argmax(narrow[self.edges].any(axis=1)))
             raise InvalidPotential(
-                f"Pairwise: edge {fewer[0]} {self.edges[fewer[0]].tolist()} has a node with fewer "
+                f"Pairwise: edge {fewer} {self.edges[fewer].tolist()} has a node with fewer "
                 f"labels than the table's {len(self.table)}; give such edges as Tables"
             )
 

@@ -10,6 +10,8 @@ from policrf.crf.potentials.base import Fields, Potential
 from policrf.errors import InvalidPotential
 from policrf.types import FloatArray, IntArray
 
+MANY_NODES = 2**31  # below it, two nodes fit into one integer
+
 
 class Potts(Potential):
     """w_ij for every edge whose ends have different labels.
@@ -79,6 +81,11 @@ def _refuse_repeated(group: str, edges: IntArray) -> None:
     if (low == high).any():
         at = int(np.argmax(low == high))
         raise InvalidPotential(f"{group}: edge {at} joins node {low[at]} to itself")
+    if high.max(initial=0) < MANY_NODES:
+        keys = low * MANY_NODES + high
+        keys.sort()
+        if not (keys[1:] == keys[:-1]).any():
+            return
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     if same.any():

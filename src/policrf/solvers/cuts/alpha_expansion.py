@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from policrf.crf.potentials import BoxSupport
+import numpy as np
+
+from policrf.crf.model import CRF
+from policrf.crf.potentials import BoxSupport, Pairwise
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_problem import without_quotas
@@ -27,9 +30,10 @@ from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
 from policrf.solvers.option_checks import require_choice, require_whole_numbers
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import IntArray
+from policrf.types import FloatArray, IntArray
 
 Hop2 = Literal["repair", "lagrangian", "ignore"]
+POWERS = 100  # steps towards a Perron vector
 
 
 @declares(
@@ -53,6 +57,7 @@ def alpha_expansion(
         aside.
     orders
         Number of label orders to descend in: rising, falling, then random ones from the seed.
+        Where unaries say little, they start in the middle of the labels of a `Pairwise` table.
     sweeps
         Maximum number of rounds over all labels in each descent.
     iterations
@@ -85,14 +90,43 @@ def alpha_expansion(
 def _descend_in_orders(descent: Descent, orders: int) -> IntArray:
     """The best mixture of descents from the same start in several orders, itself descended."""
     run, rising = descent.run, descent.labels_in_use
-    found = descent.descend(descent.start, rising, offer=True)
+    near = _nearness(run.crf, descent.start)
+    first, falling = (_nearest_first(near, labels) for labels in (rising, rising[::-1]))
+    found = descent.descend(descent.start, first, offer=True)
     best = Incumbent(without_quotas(run.crf.arrays), found)
     mixed = False
     for k in range(1, orders):
         if run.expired():
             break
-        order = rising[::-1].copy() if k == 1 else run.rng.permutation(rising)
+        order = falling if k == 1 else run.rng.permutation(rising)
         mixed |= best.keep(descent.descend(descent.start, order, offer=True))
     if mixed:
-        best.keep(descent.descend(best.labels, rising))
+        best.keep(descent.descend(best.labels, first))
     return best.labels
+
+
+def _nearest_first(near: FloatArray, labels: IntArray) -> IntArray:
+    return labels[np.argsort(-near[labels], kind="stable")]
+
+
+def _nearness(crf: CRF, start: IntArray) -> FloatArray:
+    """How near labels are to all others in `Pairwise` tables, `[L]`; 0 where unaries say more.
+
+    They do where `start`, every node's cheapest label, costs no more than one label for all nodes.
+    Of labels on a line, those in the middle are near to all: from the ends, moves stop too early.
+    Truncated tables know near labels only, so that nearness is that of the Perron vector.
+    """
+    affinity, near = np.zeros((crf.n_labels, crf.n_labels)), np.zeros(crf.n_labels)
+    for group in crf.potentials:
+        if isinstance(group, Pairwise) and np.isfinite(group.table).all():
+            both = group.table + group.table.T
+            affinity += max(0.0, float(group.weights.sum())) * (both.max() - both)
+    total = crf.unary.sum(axis=0)
+    if not affinity.any() or not np.isfinite(total.min()):
+        return near
+    if crf.energy(np.full(crf.n_nodes, np.argmin(total))) < crf.energy(start):
+        near += 1.0
+        for _ in range(POWERS):
+            near = affinity @ near
+            near /= near.max()
+    return np.round(near, 6)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from policrf.crf.potentials import BoxSupport
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, expand_each, move_state
-from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem
+from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
 from policrf.solvers.run import Run
-from policrf.types import IntArray
+from policrf.types import FloatArray, IntArray
 
 SLICE = 1_000_000  # arcs and nodes that one kernel call lays out: some ten milliseconds
 
@@ -19,16 +20,18 @@ class Descent:
         self.run = run
         self.sweeps = sweeps
         self.converged = False
-        self.problem: MoveProblem = move_problem(run.crf)
+        self.costs: FloatArray | None = own_costs(run.crf) if run.crf.groups(BoxSupport) else None
+        """Those of the problem where prices of quotas change them."""
+        self.problem: MoveProblem = move_problem(run.crf, self.costs)
         allowed = np.isfinite(self.problem.costs)
-        self.labels_in_use: IntArray = np.flatnonzero(allowed.any(axis=1)).astype(np.int64)
-        self.start: IntArray = np.argmin(self.problem.costs, axis=0).astype(np.int64)
+        self.labels_in_use: IntArray = np.flatnonzero(allowed.any(axis=0)).astype(np.int64)
+        self.start: IntArray = np.argmin(self.problem.costs, axis=1).astype(np.int64)
         if run.initial is not None:
             # Moves start from an allowed labeling: none of their costs is infinite.
-            kept = allowed[run.initial, np.arange(run.crf.n_nodes)]
+            kept = allowed[np.arange(run.crf.n_nodes), run.initial]
             self.start = np.where(kept, run.initial, self.start)
         self.state: MoveState = move_state(self.problem, self.start)
-        size = len(self.problem.weight) + len(self.problem.network.excess)
+        size = len(self.problem.pair) + len(self.problem.network.excess)
         self._moves_a_slice = max(1, SLICE // size)
 
     @property
@@ -38,7 +41,7 @@ class Descent:
         It has where nodes are independent; and with two labels, where the energy is a submodular
         function of a set that no subset and no superset improves.
         """
-        return len(self.labels_in_use) <= 2 or len(self.problem.weight) == 0
+        return len(self.labels_in_use) <= 2 or len(self.problem.pair) == 0
 
     @property
     def margin(self) -> float:

@@ -25,9 +25,11 @@ import numpy as np
 from policrf.compiled import inner, leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.solvers.cuts.lay_out_terms import lay_out_terms
-from policrf.solvers.cuts.maxflow import FREE, cut
-from policrf.types import BoolArray, IntArray
+from policrf.solvers.cuts.maxflow import FREE, WORK, Network, cut
+from policrf.types import BoolArray, FloatArray, IntArray
 
+FLOWS = 1 << 25  # numbers that are kept at most: 256 MB
+FEW = 100  # a cut that looks at fewer nodes than this part of them is as soon found again
 VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b before the cut
 
 
@@ -38,16 +40,23 @@ class MoveState(NamedTuple):
     matches: IntArray  # [B]  members of a HOP1 box with its label
     open: BoolArray  # [N]  whether the node takes part in the current move
     decided: IntArray  # [B]  VALID, INVALID or UNDECIDED in the current move
+    flow: FloatArray  # [pairs, L]  what moves to a label pushed from the first node of a pair to
+    # the second (`kept_flow`); [0, L] without room for it
+    kept: BoolArray  # [1]  whether any is known
 
 
 def move_state(p: MoveProblem, labels: IntArray) -> MoveState:
     """A copy of `labels`, ready to move."""
-    n_nodes, n_boxes = p.costs.shape[1], len(p.box_label)
+    (n_nodes, n_labels), n_boxes = p.costs.shape, len(p.box_label)
+    n_pairs = len(p.weight) + len(p.tables.weight)
+    room = n_pairs * n_labels <= FLOWS
     state = MoveState(
         labels.copy(),
         np.zeros(n_boxes, np.int64),
         np.zeros(n_nodes, np.bool_),
         np.zeros(n_boxes, np.int64),
+        np.zeros((n_pairs if room else 0, n_labels)),  # no memory is taken before it is written to
+        np.zeros(1, np.bool_),
     )
     count_matches(p, state)
     return state
@@ -81,15 +90,18 @@ def expand_each(
         if cursor[1] >= len(order):
             break
         alpha = order[cursor[0]]
-        _lay_out(p, s, alpha)
-        cut(g)
         gain = 0.0
-        for i in range(len(g.level)):
-            if g.level[i] != FREE:
-                # No flow leaves the forest any more: it gains the excess it could not push.
-                gain += g.excess[i]
-                if i < n_nodes:
-                    _relabel(p, s, i, alpha)
+        if _lay_out(p, s, alpha):
+            cut(g)
+            s.kept[0] |= len(s.flow) > 0 and g.counts[WORK] > n_nodes
+            if s.kept[0] and FEW * g.counts[WORK] > n_nodes:
+                _keep_flow(p, s, alpha)
+            for i in range(len(g.level)):
+                if g.level[i] != FREE:
+                    # No flow leaves the forest any more: it gains the excess it could not push.
+                    gain += g.excess[i]
+                    if i < n_nodes:
+                        _relabel(p, s, i, alpha)
         total += gain
         cursor[0] = (cursor[0] + 1) % len(order)
         cursor[1] = 1 if gain > 0.0 else cursor[1] + 1
@@ -111,11 +123,14 @@ def _relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
 
 
 @inner
-def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
-    """Fill the network's capacities; the excess of a node is what x_i = 1 gains on its own."""
-    g, n_nodes, tabled = p.network, len(s.labels), len(p.data) > 0
+def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> bool:
+    """Fill the network's capacities; the excess of a node is what x_i = 1 gains on its own.
+
+    Kept flow is pushed at once. Returns whether any node has excess: nobody moves without.
+    """
+    g, n_nodes, n_potts = p.network, len(s.labels), len(p.weight)
     for i in range(n_nodes):
-        s.open[i] = s.labels[i] != alpha and p.costs[alpha, i] < np.inf
+        s.open[i] = s.labels[i] != alpha and p.costs[i, alpha] < np.inf
     for b in range(len(p.box_label)):
         _lay_out_box(p, s, alpha, b)
     for i in range(n_nodes):
@@ -124,31 +139,55 @@ def _lay_out(p: MoveProblem, s: MoveState, alpha: int) -> None:
             for k in range(g.ptr[i], g.ptr[i + 1]):
                 g.residual[k] = 0.0
             continue
-        gain = p.costs[s.labels[i], i] - p.costs[alpha, i]
+        gain = p.costs[i, s.labels[i]] - p.costs[i, alpha]
         for k in range(g.ptr[i], g.ptr[i + 1]):
             j = g.head[k]
             if j >= n_nodes + len(p.box_label):
                 break
             if j >= n_nodes:
                 gain += _lay_out_member(p, s, alpha, i, k)
-            elif tabled and p.table[k] >= 0:
-                gain += _lay_out_table(p, s, alpha, i, k)
-            elif s.labels[j] == alpha:
-                gain += p.weight[k]
-                g.residual[k] = 0.0
-            elif s.labels[j] == s.labels[i]:
-                if s.open[j]:
-                    g.residual[k] = p.weight[k]
-                else:
-                    gain -= p.weight[k]
-                    g.residual[k] = 0.0
-            elif s.open[j]:
-                gain += 0.5 * p.weight[k]
-                g.residual[k] = 0.5 * p.weight[k]
             else:
-                g.residual[k] = 0.0
+                pair = max(p.pair[k], ~p.pair[k])
+                if pair < n_potts:
+                    gain += _lay_out_potts(g, s, alpha, i, k, p.weight[pair])
+                else:
+                    gain += _lay_out_table(p, s, alpha, i, k)
+                if s.kept[0] and g.residual[k] > 0.0:
+                    there = _kept_flow(s, alpha, i, j, pair)
+                    there = there if pair == p.pair[k] else -there
+                    there = min(max(there, -g.residual[k]), g.residual[k])
+                    gain -= there
+                    g.residual[k] -= there
         g.excess[i] = gain
     lay_out_terms(g, p.terms, s.labels, s.open, alpha)
+    some = False
+    for i in range(len(g.excess)):
+        some |= g.excess[i] > g.tolerance[i]
+    return some
+
+
+@inner
+def _kept_flow(s: MoveState, alpha: int, i: int, j: int, pair: int) -> float:
+    """What an earlier cut says of the flow from the first node of a pair to the second."""
+    stay = s.flow[pair, s.labels[i]] + s.flow[pair, s.labels[j]]
+    return float(s.flow[pair, alpha] - 0.5 * stay)
+
+
+@inner
+def _keep_flow(p: MoveProblem, s: MoveState, alpha: int) -> None:
+    """Note what the cut has pushed; pairs that had no part in the move keep what they had."""
+    g, n_nodes = p.network, len(s.labels)
+    for i in range(n_nodes):
+        if not s.open[i]:
+            continue
+        for k in range(g.ptr[i], g.ptr[i + 1]):
+            j, pair = g.head[k], p.pair[k]
+            if j >= n_nodes:
+                break
+            if pair >= 0 and s.open[j]:
+                # Before the cut, both directions had the same capacity.
+                there = 0.5 * (g.residual[g.sister[k]] - g.residual[k])
+                s.flow[pair, alpha] += there - _kept_flow(s, alpha, i, j, pair)
 
 
 @inner
@@ -194,17 +233,36 @@ def _lay_out_member(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) ->
 
 
 @inner
+def _lay_out_potts(g: Network, s: MoveState, alpha: int, i: int, k: int, weight: float) -> float:
+    """Arc k of the open node i with a Potts weight; returns what moving gains on its own."""
+    j = g.head[k]
+    g.residual[k] = 0.0
+    if s.labels[j] == alpha:
+        return weight
+    same = s.labels[j] == s.labels[i]
+    if s.open[j]:
+        g.residual[k] = weight if same else 0.5 * weight
+        return 0.0 if same else 0.5 * weight
+    return -weight if same else 0.0
+
+
+@inner
 def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, i: int, k: int) -> float:
     """Arc k of the open node i with a table; returns what moving gains on its own."""
-    g, j = p.network, p.network.head[k]
-    own, other, at = p.own_stride[k], p.other_stride[k], p.table[k]
+    g, t, j = p.network, p.tables, p.network.head[k]
+    first = p.pair[k] >= 0
+    c = max(p.pair[k], ~p.pair[k]) - len(p.weight)
+    stride, at, weight = t.shared, 0, t.weight[c]
+    if stride == 0:
+        stride, at = t.stride[t.entry[c]], t.start[c]
+    own, other = (stride, 1) if first else (1, stride)
     stay, move = at + own * s.labels[i], at + own * alpha
     still = other * s.labels[j]
-    gain = p.weight[k] * (p.data[stay + still] - p.data[move + still])
+    gain = weight * (t.data[stay + still] - t.data[move + still])
     g.residual[k] = 0.0
     if not s.open[j]:
         return float(gain)
     moved = other * alpha
-    gain_if_moved = p.weight[k] * (p.data[stay + moved] - p.data[move + moved])
+    gain_if_moved = weight * (t.data[stay + moved] - t.data[move + moved])
     g.residual[k] = max(0.0, 0.5 * (gain_if_moved - gain))
     return float(0.5 * (gain + gain_if_moved))

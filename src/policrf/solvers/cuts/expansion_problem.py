@@ -7,6 +7,8 @@ The network has a node for each of the N nodes and one more, N + b, for the z_b 
 Its arcs are the Potts edges, the pairwise tables and the pairs (member, z_b). Which of them a move
 uses, and with what capacity, depends on the labels (see `expansion_move`). Label costs and robust
 Potts add nodes after those (see `expansion_terms`). What is taken, and what not: `refusals`.
+
+Costs, weights and tables are the CRF's own arrays: of an image, the network is what takes memory.
 """
 
 from __future__ import annotations
@@ -24,30 +26,41 @@ from policrf.crf.tabulate import tabulate_clique
 from policrf.solvers.cuts.expansion_terms import (
     ALL_ARC,
     OWN_ARC,
+    TermEdges,
     Terms,
     clique_prices,
     term_edges,
 )
 from policrf.solvers.cuts.maxflow import Network, new_network
-from policrf.types import FloatArray, IntArray
+from policrf.types import FloatArray, Int32Array, IntArray
 
 ROUNDING = 1e-12  # of the largest capacity at a node: what counts as nothing there
 
 
-class MoveProblem(NamedTuple):
-    """N nodes, L labels, B HOP1 boxes, A arcs; arc k of node i has ptr[i] ≤ k < ptr[i + 1]."""
+class PairTables(NamedTuple):
+    """Tables of two nodes: arrays of the CRF, by clique."""
 
-    costs: FloatArray  # [L, N]  unaries and cliques of one node, the lowest of each node 0
-    network: Network  # of N + B nodes, and those of the terms
-    weight: FloatArray  # [A]  w_ij of a Potts arc, factor of a table, w_b of an arc to a z_b, the
-    # largest capacity of an arc of a term
-    table: IntArray  # [A]  where the arc's table begins in `data`; −1 for the other arcs
-    own_stride: IntArray  # [A]  stride of the arc's own node in the table
-    other_stride: IntArray  # [A]  stride of its head
+    weight: FloatArray  # [C]
+    start: IntArray  # [C]  where the table begins in `data`
+    entry: IntArray  # [C + 1]  the clique's first entry in `stride`
+    stride: IntArray  # [M]
     data: FloatArray
+    shared: int  # stride of the one table, at the beginning of `data`, that all pairs have; or 0
+
+
+class MoveProblem(NamedTuple):
+    """N nodes, L labels, E Potts edges, C cliques, B HOP1 boxes, A arcs (see `Network`)."""
+
+    costs: FloatArray  # [N, L]  unaries and cliques of one node; read-only
+    network: Network  # of N + B nodes, and those of the terms
+    pair: Int32Array  # [A]  e for Potts edge e, E + c for the table of clique c, ~ of that on the
+    # arc of a pair's second node; E + C on arcs of boxes and terms
+    weight: FloatArray  # [E]  of Potts edges
+    tables: PairTables
     box_label: IntArray  # [B]
     box_weight: FloatArray  # [B]
     terms: Terms  # label costs and robust Potts
+    steepest: float  # the largest weight of an edge of the network
 
 
 class _Edges(NamedTuple):
@@ -55,65 +68,65 @@ class _Edges(NamedTuple):
 
     tails: IntArray
     heads: IntArray
+    pairs: IntArray
     weights: FloatArray
-    tables: IntArray  # where the table begins; −1 where there is none
-    strides: IntArray  # [2, edges]; of either end in the table
 
 
-def move_problem(crf: CRF) -> MoveProblem:
-    """Lay `crf` out, HOP2 left aside; `refuse_what_no_cut_takes` has been called before."""
-    arrays = crf.arrays
-    boxes = np.flatnonzero(arrays.clique_kind == AGREE)
-    added = term_edges(arrays, crf.n_nodes + len(boxes))
-    own = _edges(arrays, boxes)
-    none = np.full(len(added.tails), -1, np.int64)
-    edges = _Edges(
-        tails=np.concatenate([own.tails, added.tails]),
-        heads=np.concatenate([own.heads, added.heads]),
-        weights=np.concatenate([own.weights, added.weights]),
-        tables=np.concatenate([own.tables, none]),
-        strides=np.concatenate([own.strides, np.zeros((2, len(none)), np.int64)], axis=1),
-    )
+def move_problem(crf: CRF, costs: FloatArray | None = None) -> MoveProblem:
+    """Lay `crf` out, HOP2 left aside; `refuse_what_no_cut_takes` has been called before.
+
+    Callers who change costs between moves pass those of `own_costs`.
+    """
+    a = crf.arrays
+    boxes = np.flatnonzero(a.clique_kind == AGREE)
+    added = term_edges(a, crf.n_nodes + len(boxes))
+    edges = _edges(a, boxes, added)
     n_nodes = crf.n_nodes + len(boxes) + added.n_nodes
-    ptr, head, sister, edge, backward = _group_arcs(n_nodes, edges.tails, edges.heads)
-    forward = np.flatnonzero(backward == 0)
-    arc_of = np.empty(len(edges.tails), np.int64)
-    arc_of[edge[forward]] = forward
-    added.terms.members[:, [OWN_ARC, ALL_ARC]] = arc_of[len(own.tails) :].reshape(2, -1).T
+    of_terms = len(edges.tails) - len(added.tails)
+    ptr, head, sister, pair, arcs = _group_arcs(n_nodes, edges.tails, edges.heads, edges.pairs)
+    added.terms.members[:, [OWN_ARC, ALL_ARC]] = arcs[of_terms:].reshape(2, -1).T
+    if costs is None:
+        costs = own_costs(crf) if _adds_costs(a) else crf.unary
+    seen = costs.view()
     problem = MoveProblem(
-        costs=_costs(crf),
+        costs=frozen(seen),
         network=new_network(ptr, head, sister),
-        weight=edges.weights[edge],
-        table=edges.tables[edge],
-        own_stride=edges.strides[backward, edge],
-        other_stride=edges.strides[1 - backward, edge],
-        data=arrays.data,
-        box_label=arrays.clique_label[boxes],
-        box_weight=arrays.clique_weight[boxes],
+        pair=pair,
+        weight=a.edge_weights,
+        tables=_tables(a),
+        box_label=a.clique_label[boxes],
+        box_weight=a.clique_weight[boxes],
         terms=added.terms,
+        steepest=float(edges.weights.max(initial=0.0)),
     )
-    _set_tolerances(problem, arrays.cardinalities)
+    _set_tolerances(problem.network.tolerance, edges, problem.tables, len(a.edges), a.data_size)
     return problem
 
 
-def _edges(arrays: Arrays, boxes: IntArray) -> _Edges:
-    """Potts edges, then tables of two nodes, then the pairs (member, z_b)."""
-    sizes, first = np.diff(arrays.clique_ptr), arrays.clique_ptr
-    pairs = np.flatnonzero((arrays.clique_kind == TABLE) & (sizes == 2))
-    members = np.flatnonzero(np.repeat(arrays.clique_kind == AGREE, sizes))
-    z_nodes = len(arrays.unary) + np.repeat(np.arange(len(boxes)), sizes[boxes])
-    nodes = arrays.clique_nodes
-    potts, boxed = np.full(len(arrays.edges), -1), np.full(len(members), -1)
-    ends = [arrays.clique_stride[first[pairs] + side] for side in range(2)]
-    strides = [np.concatenate([0 * potts, end, 0 * boxed]) for end in ends]
-    box_weights = np.repeat(arrays.clique_weight[boxes], sizes[boxes])
+def _edges(a: Arrays, boxes: IntArray, added: TermEdges) -> _Edges:
+    """Potts edges, then tables of two nodes, then the pairs (member, z_b), then those of terms."""
+    sizes, first = np.diff(a.clique_ptr), a.clique_ptr
+    tables = np.flatnonzero((a.clique_kind == TABLE) & (sizes == 2))
+    members = np.flatnonzero(np.repeat(a.clique_kind == AGREE, sizes))
+    z_nodes = len(a.unary) + np.repeat(np.arange(len(boxes)), sizes[boxes])
+    nodes, weight = a.clique_nodes, a.clique_weight
+    n_pairs = len(a.edges) + len(a.clique_kind)
+    pairs = [np.arange(len(a.edges)), len(a.edges) + tables]
+    pairs.append(np.full(len(members) + len(added.tails), n_pairs, np.int64))
+    weights = [a.edge_weights, weight[tables], np.repeat(weight[boxes], sizes[boxes])]
     return _Edges(
-        tails=np.concatenate([arrays.edges[:, 0], nodes[first[pairs]], nodes[members]]),
-        heads=np.concatenate([arrays.edges[:, 1], nodes[first[pairs] + 1], z_nodes]),
-        weights=np.concatenate([arrays.edge_weights, arrays.clique_weight[pairs], box_weights]),
-        tables=np.concatenate([potts, arrays.data_start[pairs], boxed]),
-        strides=np.stack(strides),
+        tails=np.concatenate([a.edges[:, 0], nodes[first[tables]], nodes[members], added.tails]),
+        heads=np.concatenate([a.edges[:, 1], nodes[first[tables] + 1], z_nodes, added.heads]),
+        pairs=np.concatenate(pairs),
+        weights=np.concatenate([*weights, added.weights]),
     )
+
+
+def _tables(a: Arrays) -> PairTables:
+    shared = len(a.clique_kind) and not a.data_start.any() and (a.clique_kind == TABLE).all()
+    # Cliques that share all their data have the same sizes and labels.
+    stride = int(a.clique_stride[0]) if shared and len(a.data) == a.data_size[0] else 0
+    return PairTables(a.clique_weight, a.data_start, a.clique_ptr, a.clique_stride, a.data, stride)
 
 
 def without_quotas(arrays: Arrays) -> Arrays:
@@ -122,8 +135,14 @@ def without_quotas(arrays: Arrays) -> Arrays:
     return arrays._replace(clique_weight=frozen(weights))
 
 
-def _costs(crf: CRF) -> FloatArray:
-    """What labels cost on their own, [L, N]; where none is allowed, all cost nothing."""
+def _adds_costs(a: Arrays) -> bool:
+    """Whether cliques add to what labels cost on their own."""
+    alone = (np.diff(a.clique_ptr) == 1) & (a.clique_kind == TABLE)
+    return bool(alone.any() or np.isin(a.clique_kind, (COUNTED, DOMINANT)).any())
+
+
+def own_costs(crf: CRF) -> FloatArray:
+    """What labels cost on their own, [N, L], the lowest of each node 0; none allowed: all 0."""
     a, costs = crf.arrays, crf.unary.copy()
     sizes = np.diff(a.clique_ptr)
     alone = (sizes == 1) & np.isin(a.clique_kind, (TABLE, COUNTED, DOMINANT))
@@ -139,44 +158,49 @@ def _costs(crf: CRF) -> FloatArray:
     lowest = costs.min(axis=1, keepdims=True)
     costs -= np.where(np.isfinite(lowest), lowest, 0.0)
     costs[~np.isfinite(lowest[:, 0])] = 0.0
-    return np.ascontiguousarray(costs.T)
+    return costs
 
 
 @kernel
 def _group_arcs(
-    n_nodes: int, tails: IntArray, heads: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Both arcs of every edge, grouped by tail: ptr, head, sister, the edge, 1 where backward."""
-    ptr = np.zeros(n_nodes + 1, np.int64)
+    n_nodes: int, tails: IntArray, heads: IntArray, pairs: IntArray
+) -> tuple[Int32Array, Int32Array, Int32Array, Int32Array, Int32Array]:
+    """Both arcs of every edge, grouped by tail: ptr, head, sister, pair; and its first arc."""
+    ptr = np.zeros(n_nodes + 1, np.int32)
     for e in range(len(tails)):
         ptr[tails[e] + 1] += 1
         ptr[heads[e] + 1] += 1
     for i in range(n_nodes):
         ptr[i + 1] += ptr[i]
     place = ptr[:-1].copy()
-    head, sister, edge, backward = np.zeros((4, 2 * len(tails)), np.int64)
+    head = np.empty(2 * len(tails), np.int32)
+    sister, pair = np.empty_like(head), np.empty_like(head)
+    arcs = np.empty(len(tails), np.int32)
     for e in range(len(tails)):
         there, back = place[tails[e]], place[heads[e]]
         place[tails[e]] += 1
         place[heads[e]] += 1
         head[there], head[back] = heads[e], tails[e]
         sister[there], sister[back] = back, there
-        edge[there], edge[back] = e, e
-        backward[back] = 1
-    return ptr, head, sister, edge, backward
+        pair[there], pair[back] = pairs[e], ~pairs[e]
+        arcs[e] = there
+    return ptr, head, sister, pair, arcs
 
 
 @leaf
-def _set_tolerances(p: MoveProblem, cardinalities: IntArray) -> None:
-    g = p.network
-    for i in range(len(g.tolerance)):
-        largest = 0.0
-        for k in range(g.ptr[i], g.ptr[i + 1]):
-            if p.table[k] >= 0:
-                size = cardinalities[i] * cardinalities[g.head[k]]
-                for entry in range(p.table[k], p.table[k] + size):
-                    if np.isfinite(p.data[entry]):
-                        largest = max(largest, abs(p.weight[k] * p.data[entry]))
-            else:
-                largest = max(largest, p.weight[k])
-        g.tolerance[i] = ROUNDING * largest
+def _set_tolerances(
+    tolerance: FloatArray, edges: _Edges, tables: PairTables, n_potts: int, data_size: IntArray
+) -> None:
+    """A part of the largest capacity at every node; `tolerance` is 0 before."""
+    start, largest = -1, 0.0
+    for e in range(len(edges.tails)):
+        weight, c = edges.weights[e], edges.pairs[e] - n_potts
+        if 0 <= c < len(tables.weight):
+            if tables.start[c] != start:  # edges that share a table follow each other
+                start, largest = tables.start[c], 0.0
+                for entry in range(start, start + data_size[c]):
+                    if np.isfinite(tables.data[entry]):
+                        largest = max(largest, abs(tables.data[entry]))
+            weight = abs(weight) * largest
+        for i in (edges.tails[e], edges.heads[e]):
+            tolerance[i] = max(tolerance[i], ROUNDING * weight)

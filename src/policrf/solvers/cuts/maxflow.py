@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policrf.compiled import inner, leaf
-from policrf.types import FloatArray, IntArray
+from policrf.types import FloatArray, Int32Array, IntArray
 
 FREE = 0  # the level of a node outside the forest; the roots have level 1
 ROOT, ORPHAN = -1, -2  # in place of a parent arc
@@ -35,54 +35,58 @@ _NOBODY = -1
 class Network(NamedTuple):
     """n nodes, A arcs; arc k of node i has ptr[i] ≤ k < ptr[i + 1]. `cut` uses capacities up."""
 
-    ptr: IntArray  # [n + 1]
-    head: IntArray  # [A]  the node an arc points to
-    sister: IntArray  # [A]  the same arc backwards
+    ptr: Int32Array  # [n + 1]
+    head: Int32Array  # [A]  the node an arc points to
+    sister: Int32Array  # [A]  the same arc backwards
     residual: FloatArray  # [A]  capacity left
     excess: FloatArray  # [n]  > 0: capacity left from the source, < 0: to the sink
     tolerance: FloatArray  # [n]
-    level: IntArray  # [n]  nodes on the path to the root, or FREE
-    parent: IntArray  # [n]  the arc from a node's parent, or ROOT, or ORPHAN
-    looked: IntArray  # [n]  no arc of the node before this one leads to a parent one level up
-    grown: IntArray  # [2, n]  the nodes of the level that is grown, and those of the next
-    listed: IntArray  # [n]  the highest level a node was put on such a list for
-    orphans: IntArray  # [n + 2]  the first orphan of each level, or −1; empty between pushes
-    next_orphan: IntArray  # [n]
-    counts: IntArray  # [3]  length of the next list; lowest and highest level with orphans
+    level: Int32Array  # [n]  nodes on the path to the root, or FREE
+    parent: Int32Array  # [n]  the arc from a node's parent, or ROOT, or ORPHAN
+    looked: Int32Array  # [n]  no arc of the node before this one leads to a parent one level up
+    grown: Int32Array  # [2, n]  the nodes of the level that is grown, and those of the next
+    listed: Int32Array  # [n]  the highest level a node was put on such a list for
+    orphans: Int32Array  # [n + 2]  the first orphan of each level, or −1; empty between pushes
+    next_orphan: Int32Array  # [n]
+    counts: IntArray  # [4]  length of the next list; lowest and highest level with orphans; work
 
 
 _LENGTH, _LOWEST, _HIGHEST = 0, 1, 2
+WORK = 3  # in `counts`: nodes that the last cut looked around at
 
 
-def new_network(ptr: IntArray, head: IntArray, sister: IntArray) -> Network:
+def new_network(
+    ptr: IntArray | Int32Array, head: IntArray | Int32Array, sister: IntArray | Int32Array
+) -> Network:
     """A network without capacities; fill `residual` and `excess` before each cut."""
     n, n_arcs = len(ptr) - 1, len(head)
     return Network(
-        ptr=ptr,
-        head=head,
-        sister=sister,
+        ptr=np.asarray(ptr, np.int32),
+        head=np.asarray(head, np.int32),
+        sister=np.asarray(sister, np.int32),
         residual=np.zeros(n_arcs),
         excess=np.zeros(n),
         tolerance=np.zeros(n),
         level=_zeros(n),
         parent=_zeros(n),
         looked=_zeros(n),
-        grown=np.zeros((2, n), np.int64),
+        grown=np.zeros((2, n), np.int32),
         listed=_zeros(n),
-        orphans=np.full(n + 2, _NOBODY),
+        orphans=np.full(n + 2, _NOBODY, np.int32),
         next_orphan=_zeros(n),
-        counts=_zeros(3),
+        counts=np.zeros(4, np.int64),
     )
 
 
-def _zeros(size: int) -> IntArray:
-    return np.zeros(size, np.int64)
+def _zeros(size: int) -> Int32Array:
+    return np.zeros(size, np.int32)
 
 
 @leaf
 def cut(g: Network) -> None:
     """Push all the flow there is; afterwards x_i = 1 exactly where `level[i] != FREE`."""
     _push_to_neighbours(g)
+    g.counts[WORK] = 0
     length = 0
     for i in range(len(g.level)):
         g.level[i] = FREE
@@ -116,7 +120,7 @@ def _push_to_neighbours(g: Network) -> None:
             j = g.head[k]
             if g.excess[j] < 0.0 and g.residual[k] > 0.0:
                 flow = min(g.residual[k], -g.excess[j], g.excess[i])
-                _push(g, k, flow)
+                push(g, k, flow)
                 g.excess[j] += flow
                 if g.excess[j] >= -g.tolerance[j]:
                     g.excess[j] = 0.0
@@ -127,7 +131,8 @@ def _push_to_neighbours(g: Network) -> None:
 
 
 @inner
-def _push(g: Network, k: int, flow: float) -> None:
+def push(g: Network, k: int, flow: float) -> None:
+    """Let arc k carry `flow`, at most what is left of it."""
     g.residual[g.sister[k]] += flow
     g.residual[k] -= flow
     if g.residual[k] <= g.tolerance[g.head[k]]:
@@ -138,6 +143,7 @@ def _push(g: Network, k: int, flow: float) -> None:
 def _grow(g: Network, i: int, side: int) -> None:
     """Look at every arc of node i, of the level that is grown: push through it or take its head."""
     level = g.level[i]
+    g.counts[WORK] += 1
     for k in range(g.ptr[i], g.ptr[i + 1]):
         if g.residual[k] <= 0.0:
             continue
@@ -176,14 +182,14 @@ def _augment(g: Network, last: int) -> None:
     flow = min(flow, g.excess[i])
 
     g.counts[_LOWEST], g.counts[_HIGHEST] = len(g.level), 0
-    _push(g, last, flow)
+    push(g, last, flow)
     g.excess[sink] += flow
     if g.excess[sink] >= -g.tolerance[sink]:
         g.excess[sink] = 0.0
     i = g.head[g.sister[last]]
     while g.parent[i] != ROOT:
         arc = g.parent[i]
-        _push(g, arc, flow)
+        push(g, arc, flow)
         if g.residual[arc] == 0.0:
             _cut_off(g, i)
         i = g.head[g.sister[arc]]
@@ -212,6 +218,7 @@ def _adopt(g: Network, grown: int, side: int) -> None:
         while g.orphans[level] != _NOBODY:
             i = g.orphans[level]
             g.orphans[level] = g.next_orphan[i]
+            g.counts[WORK] += 1
             if _same_level(g, i):
                 continue
             for k in range(g.ptr[i], g.ptr[i + 1]):

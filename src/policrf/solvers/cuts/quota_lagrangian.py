@@ -22,9 +22,8 @@ from policrf.types import FloatArray
 def ascend(repair: QuotaRepair, iterations: int) -> None:
     """`iterations` subgradient steps from the prices that the repair found."""
     quotas, prices, labels = repair.quotas, repair.prices, repair.best.labels
-    weights = repair.descent.problem.weight
     step = np.array([_typical_cost(quotas.member_costs(q)) for q in range(len(quotas))])
-    step = np.maximum(step, weights.max(initial=0.0))
+    step = np.maximum(step, repair.descent.problem.steepest)
     for t in range(iterations):
         if repair.run.expired():
             return

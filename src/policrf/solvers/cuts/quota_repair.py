@@ -48,7 +48,8 @@ class QuotaRepair:
         self.arrays: Arrays = descent.run.crf.arrays
         self.state: State = new_state(self.arrays)
         self.best = Incumbent(self.arrays, labels)
-        self.quotas = Quotas(self.arrays, descent.problem)
+        assert descent.costs is not None
+        self.quotas = Quotas(self.arrays, descent.costs)
         self.prices: FloatArray = np.zeros(len(self.quotas))
 
     def repair(self) -> None:

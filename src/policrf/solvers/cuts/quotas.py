@@ -10,24 +10,23 @@ import numpy as np
 
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import SUPPORT
-from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.types import BoolArray, FloatArray, IntArray
 
 
 class Quotas:
     """The Q quotas that cost something and can be met; M members in all."""
 
-    def __init__(self, arrays: Arrays, problem: MoveProblem) -> None:
+    def __init__(self, arrays: Arrays, costs: FloatArray) -> None:
         sizes = np.diff(arrays.clique_ptr)
         matters = (arrays.clique_kind == SUPPORT) & (arrays.clique_weight > 0)
         matters &= arrays.clique_count > 0
-        self._costs: FloatArray = problem.costs.reshape(-1)
+        self._costs: FloatArray = costs.reshape(-1)  # [N, L], which the moves see
         self._unpriced: FloatArray = self._costs.copy()
 
         nodes = arrays.clique_nodes[np.repeat(matters, sizes)]
         cliques = np.flatnonzero(matters)
         owner = np.repeat(np.arange(len(cliques)), sizes[cliques])
-        at = arrays.clique_label[cliques][owner] * len(arrays.unary) + nodes
+        at = nodes * arrays.unary.shape[1] + arrays.clique_label[cliques][owner]
         possible = np.bincount(owner[np.isfinite(self._costs[at])], minlength=len(cliques))
         reachable = possible >= arrays.clique_count[cliques]
 

@@ -29,7 +29,7 @@ from policrf.crf.state import State
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.crossover import connected_region, take_region
 from policrf.solvers.cuts.expansion_move import MoveState, count_matches, move_state
-from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem
+from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
 from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.moves.indexed_heap import Heap
@@ -50,8 +50,9 @@ from policrf.types import BoolArray, FloatArray, IntArray
 class Cuts(NamedTuple):
     """N nodes, L labels. Mutable."""
 
-    problem: MoveProblem  # its costs carry the prices
-    unpriced: FloatArray  # [L, N]
+    problem: MoveProblem
+    costs: FloatArray  # [N, L]; those of the problem: they carry the prices
+    unpriced: FloatArray  # [N, L]
     state: MoveState
     movable: BoolArray  # [L]; whether a node with a choice may take the label
     order: IntArray  # [L]; the labels to move to come first
@@ -59,15 +60,19 @@ class Cuts(NamedTuple):
 
 def new_cuts(crf: CRF, alive: BoolArray | None = None) -> Cuts:
     """Lay the terms out that a cut represents; moves take no other labels than `alive` [N, L]."""
-    problem = move_problem(_what_a_cut_takes(crf))
+    taken = _what_a_cut_takes(crf)
+    costs = own_costs(taken)
     if alive is not None:
-        problem.costs[~alive.T] = np.inf
-    n_labels, n_nodes = problem.costs.shape
-    allowed = np.isfinite(problem.costs)
-    movable: BoolArray = np.any(allowed & (np.count_nonzero(allowed, axis=0) > 1), axis=1)
+        costs[~alive] = np.inf
+    problem = move_problem(taken, costs)
+    n_nodes, n_labels = costs.shape
+    allowed = np.isfinite(costs)
+    choices = np.count_nonzero(allowed, axis=1, keepdims=True)
+    movable: BoolArray = np.any(allowed & (choices > 1), axis=0)
     return Cuts(
         problem=problem,
-        unpriced=problem.costs.copy(),
+        costs=costs,
+        unpriced=costs.copy(),
         state=move_state(problem, np.zeros(n_nodes, np.int64)),
         movable=movable,
         order=np.zeros(n_labels, np.int64),
@@ -108,8 +113,8 @@ def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, restart: bool)
     With `restart`, from every node's cheapest label instead: what comes of that depends little on
     the labels of `s`.
     """
-    p, m = cuts.problem, cuts.state
-    n_labels, n_nodes = p.costs.shape
+    p, m, costs = cuts.problem, cuts.state, cuts.costs
+    n_nodes, n_labels = costs.shape
     for label in range(n_labels):
         cuts.order[label] = 0
     for c in range(len(a.clique_kind)):
@@ -118,19 +123,19 @@ def prepare_cuts(a: Arrays, s: State, q: LocalSearch, cuts: Cuts, restart: bool)
             cuts.order[label] = 1
         if a.clique_kind[c] == SUPPORT:
             for k in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-                p.costs[label, a.clique_nodes[k]] = cuts.unpriced[label, a.clique_nodes[k]]
+                costs[a.clique_nodes[k], label] = cuts.unpriced[a.clique_nodes[k], label]
     for c in range(len(a.clique_kind)):
         if a.clique_kind[c] == SUPPORT:
             value = quota_price(a, s, q, c)
             if value > 0.0:
                 for k in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
-                    p.costs[a.clique_label[c], a.clique_nodes[k]] -= value
+                    costs[a.clique_nodes[k], a.clique_label[c]] -= value
     for i in range(n_nodes):
         m.labels[i] = s.labels[i]
         # No cost of a move may be infinite.
-        if restart or not cuts.unpriced[s.labels[i], i] < np.inf:
+        if restart or not cuts.unpriced[i, s.labels[i]] < np.inf:
             for label in range(n_labels):
-                if p.costs[label, i] < p.costs[m.labels[i], i]:
+                if costs[i, label] < costs[i, m.labels[i]]:
                     m.labels[i] = label
         cuts.order[s.labels[i]] = 1
         cuts.order[m.labels[i]] = 1

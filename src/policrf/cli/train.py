@@ -152,7 +152,7 @@ def _begun(config: Training[Any]) -> Training[Any]:
     if bool(config.data) == bool(config.folder):
         raise InvalidOption("give training data once: a folder, or --data synthetic:A:250")
     if not config.overwrite:
-        from policrf.learn.loop import refuse_run
+        from policrf.learn.run_folder import refuse_run
 
         refuse_run(config.out)
     return replace(config, data=config.data or config.folder, folder="")
@@ -161,7 +161,7 @@ def _begun(config: Training[Any]) -> Training[Any]:
 def _record(config: Training[Any]) -> None:
     """Write what is run beside the results; an earlier run ends here, and not before."""
     from policrf.crf.io.files import atomic_write
-    from policrf.learn.loop import erase_run
+    from policrf.learn.run_folder import erase_run
 
     erase_run(config.out)
     text = json.dumps({"command": _command(config), **flat(config)}, default=str)
@@ -172,7 +172,7 @@ def _record(config: Training[Any]) -> None:
 def _resumed(config: Training[Any]) -> Training[Any]:
     """What the run in the folder was begun with, but for its limits."""
     from policrf.crf.io.text import parsing, read_text
-    from policrf.learn.loop import CHECKPOINT
+    from policrf.learn.run_folder import CHECKPOINT
 
     if config.overwrite:
         raise InvalidOption("--resume goes on with a run, --overwrite erases it; give one of them")

@@ -18,9 +18,10 @@ from policrf.learn.learners.imitate import ImitationLearner
 from policrf.learn.learners.learner import Learner
 from policrf.learn.learners.mcts import MCTSLearner
 from policrf.learn.learners.supervised import SupervisedLearner
-from policrf.learn.loop import Plan, Report, refuse_run, run_loop
+from policrf.learn.loop import Plan, Report, run_loop
 from policrf.learn.options import METHODS, Method
 from policrf.learn.options.flat_fields import flat, with_fields
+from policrf.learn.run_folder import refuse_run
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy

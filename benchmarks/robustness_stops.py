@@ -8,6 +8,7 @@ broken. Real images and nets are looked for beside the checkout, or in POLICRF_D
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
@@ -52,9 +53,19 @@ class Config:
     out: Path = Path("benchmarks/results")
 
 
+def _earlier(config: Config, wanted: list[str]) -> list[tuple[object, ...]]:
+    """Rows of commands that an earlier run has stopped, and this one does not."""
+    file = config.out / "robustness_stops.json"
+    if not file.exists():
+        return []
+    again = {NAMES.get(name, name) for name in wanted} | {"all"}
+    rows = json.loads(file.read_text())["tables"][0]["rows"]
+    return [tuple(row[c] for c in COLUMNS) for row in rows if row[COLUMNS[0]] not in again]
+
+
 def main(config: Config) -> None:
     wanted = [name for name in config.commands if name != VOC or (DATA / "voc").is_dir()]
-    rows = []
+    rows = _earlier(config, wanted)
     with tempfile.TemporaryDirectory() as folder:
         stopping = Stopping(prepared_scenes(Path(folder), 12))
         for name in wanted:

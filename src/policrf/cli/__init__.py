@@ -45,6 +45,7 @@ GOES_ON = {
     "train": "the same command with --resume goes on from the last checkpoint",
 }
 
+STALE = 60.0  # seconds: a file takes less to be written
 USAGE_ERROR, SIGNALED = 2, 128  # the latter is for shells: 130 after Ctrl-C, 143 after SIGTERM
 
 
@@ -150,11 +151,16 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _check_output(module: Any, config: Any) -> None:
     """Refuse a place that cannot be written to before any work is done."""
-    from policrf.crf.io.outputs import check_output_file, check_output_folder
+    from policrf.crf.io.outputs import check_output_file, check_output_folder, remove_unfinished
 
     out = getattr(config, "out", None)
-    if out is not None:
-        (check_output_file if hasattr(module, "OUT_IS_FILE") else check_output_folder)(out)
+    if out is None:
+        return
+    if not hasattr(module, "OUT_IS_FILE"):
+        check_output_folder(out)
+        return
+    file = check_output_file(out)
+    remove_unfinished(file.parent, f"{file.name}.", age=STALE)  # folders are cleared when claimed
 
 
 def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:

@@ -52,9 +52,13 @@ USAGE_ERROR, SIGNALED = 2, 128  # the latter is for shells: 130 after Ctrl-C, 14
 class Stopped(KeyboardInterrupt):
     """A signal asked the command to end."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"signal {number}")
-        self.number = number
+
+class Ended(Stopped):
+    """A command has ended after a signal, with what it had; it says how."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(told)
+        self.told = told
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _main(arguments: list[str], *, script: bool = False) -> int:
+    heard: list[int] = []
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(_overview(), flush=True)
@@ -73,25 +78,35 @@ def _main(arguments: list[str], *, script: bool = False) -> int:
         if arguments[0] in ("-V", "--version"):
             print(f"policrf {__version__}")
             return 0
-        with _signals_raise(script), _plain_warnings():
+        with _signals_raise(script, heard), _plain_warnings():
             return _run(arguments[0], arguments[1:])
-    except PolicrfError as error:
+    except (KeyboardInterrupt, Exception) as error:
+        # What a signal interrupts may end in any error: the signal is why.
+        if heard or isinstance(error, KeyboardInterrupt):
+            return _stopped(arguments[0], heard[0] if heard else signal.SIGINT, error)
+        return _failed(error)
+
+
+def _stopped(command: str, number: int, error: BaseException) -> int:
+    """One line on what is kept and how to go on."""
+    told = next((e.told for e in (error,) if isinstance(e, Ended)), GOES_ON.get(command))
+    print(f"policrf: stopped{f'; {told}' if told else ''}", file=sys.stderr)
+    return SIGNALED + number
+
+
+def _failed(error: Exception) -> int:
+    """One sentence for what a user can cause; anything else is a mistake of ours."""
+    if isinstance(error, PolicrfError):
         return _refuse(error)
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         return _refuse(TooLarge(f"this does not fit in memory ({error or 'an array'})"))
-    except KeyboardInterrupt as error:
-        number = error.number if isinstance(error, Stopped) else signal.SIGINT
-        told = GOES_ON.get(arguments[0])
-        print(f"policrf: stopped{f'; {told}' if told else ''}", file=sys.stderr)
-        return SIGNALED + number
-    except BrokenPipeError:  # such as `policrf ... | head`
+    if isinstance(error, BrokenPipeError):  # such as `policrf ... | head`
         sys.stdout = None  # nothing more to flush at exit
         return 0
-    except OSError as error:  # what no writer has caught: no disk, no rights, …
-        if error.strerror is None:
-            raise
+    if isinstance(error, OSError) and error.strerror is not None:  # no disk, no rights, …
         where = f"{error.filename}: " if error.filename is not None else ""
         return _refuse(PolicrfError(f"{where}{error.strerror}"))
+    raise error
 
 
 def _refuse(error: PolicrfError) -> int:
@@ -100,9 +115,10 @@ def _refuse(error: PolicrfError) -> int:
 
 
 @contextmanager
-def _signals_raise(script: bool) -> Iterator[None]:
+def _signals_raise(script: bool, heard: list[int]) -> Iterator[None]:
     """Ctrl-C and SIGTERM raise `Stopped`, so that processes are ended and files removed.
 
+    Their numbers are put into `heard`, since what is interrupted may turn it into any other error.
     After that a script only has to exit, and does so with the code that its work has earned.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -110,7 +126,8 @@ def _signals_raise(script: bool) -> Iterator[None]:
         return
 
     def stop(number: int, frame: Any) -> None:
-        raise Stopped(number)
+        heard.append(number)
+        raise Stopped(f"signal {number}")
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -102,7 +102,7 @@ class OnnxNet:
         model = self._bytes + b"".join(_as_output(name) for name in extra if name not in declared)
         try:
             return self._runtime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
+                model, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # onnxruntime's exceptions share no base class
             raise InvalidFile(f"{self.path}: not an ONNX net ({error})") from None

@@ -2,7 +2,7 @@
 
 Every command that goes on is stopped by SIGKILL, SIGTERM and SIGINT at moments drawn from a seed,
 several times a run, goes on, and is compared with an unbroken run. Writes robustness_stops.md,
-.csv and .json after every command; an error ends it where a promise of docs/reliability.md was
+.csv and .json after every signal; an error ends it where a promise of docs/reliability.md was
 broken. Real images and nets are looked for beside the checkout, or in POLICRF_DATA.
 """
 
@@ -76,9 +76,13 @@ def main(config: Config) -> None:
                     found.runs, found.runs, round(stopping.unbroken(name)[0], 1),
                 ))  # fmt: skip
                 print(*rows[-1], sep="  ", flush=True)
-            sums = [sum(column) for column in zip(*(row[2:-1] for row in rows), strict=True)]
-            table = Table("Stopped runs", COLUMNS, (*rows, ("all", "", *sums, None)), NOTE)
-            write_tables(config.out, "robustness_stops", [table], asdict(config))
+                _write(config, rows)
+
+
+def _write(config: Config, rows: list[tuple[object, ...]]) -> None:
+    sums = [sum(column) for column in zip(*(row[2:-1] for row in rows), strict=True)]
+    table = Table("Stopped runs", COLUMNS, (*rows, ("all", "", *sums, None)), NOTE)
+    write_tables(config.out, "robustness_stops", [table], asdict(config))
 
 
 if __name__ == "__main__":

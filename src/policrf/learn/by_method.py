@@ -96,6 +96,8 @@ def learn(
     called, options = chosen_options(method, fields)
     if isinstance(start, str | Path):
         start = load_policy(start)
+    if start is not None and not isinstance(start, Policy):
+        raise InvalidOption(f"start is {start!r:.80}; give a policy, its name or its file")
     if start is not None:
         options = replace(options, kind=start.spec.kind, network=start.spec.network)
     if out is not None and not resume and not overwrite:

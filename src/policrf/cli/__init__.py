@@ -168,7 +168,15 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _check_output(module: Any, config: Any) -> None:
     """Refuse a place that cannot be written to before any work is done."""
-    from policrf.crf.io.outputs import check_output_file, check_output_folder, remove_unfinished
+    from dataclasses import fields
+    from pathlib import Path
+
+    from policrf.crf.io.outputs import (
+        check_output_file,
+        check_output_folder,
+        refuse_replacing,
+        remove_unfinished,
+    )
 
     out = getattr(config, "out", None)
     if out is None:
@@ -177,6 +185,8 @@ def _check_output(module: Any, config: Any) -> None:
         check_output_folder(out)
         return
     file = check_output_file(out)
+    others = [getattr(config, field.name) for field in fields(config) if field.name != "out"]
+    refuse_replacing([file], [Path(v) for v in others if isinstance(v, str | Path) and str(v)])
     remove_unfinished(file.parent, f"{file.name}.", age=STALE)  # folders are cleared when claimed
 
 

@@ -37,18 +37,25 @@ class Config:
 
 def run(config: Config) -> None:
     """Train, solve, print the table, write the page."""
-    from policrf.bench import demo
-    from policrf.cli.progress import progress_bar
+    from policrf.crf.io.outputs import claimed
     from policrf.errors import InvalidOption
-    from policrf.evaluation.tables import write_tables
-    from policrf.explore.demo_page import write_demo_page
-    from policrf.scenes import make_scene
     from policrf.solvers.spec import SolverSpec
 
     for row in config.solvers:
         SolverSpec.parse(row)
     if config.scenes < 1:
         raise InvalidOption(f"--scenes is {config.scenes}; it must be at least 1")
+    with claimed(config.out):
+        _demo(config)
+
+
+def _demo(config: Config) -> None:
+    from policrf.bench import demo
+    from policrf.cli.progress import progress_bar
+    from policrf.evaluation.tables import write_tables
+    from policrf.explore.demo_page import write_demo_page
+    from policrf.scenes import make_scene
+
     scenes = [
         make_scene(config.nodes, demo.REGIME, seed=demo.TEST_SEEDS + config.seed + k)
         for k in range(config.scenes)

@@ -89,11 +89,13 @@ def run(config: Config) -> None:
 
 def _check_places(config: Config) -> None:
     """Refuse files that cannot be written before any work is done; --out has been looked at."""
-    from policrf.crf.io.outputs import check_output_file
+    from policrf.crf.io.outputs import check_output_file, refuse_replacing
 
+    taken = [path for path in (config.model, config.initial, config.out) if path is not None]
     for path in (config.mpe, config.plot):
         if path is not None:
-            check_output_file(path)
+            refuse_replacing([check_output_file(path)], [*taken, Path(config.evidence)])
+            taken.append(path)
 
 
 def _problem(config: Config) -> CRF | Instance:

@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -134,6 +134,17 @@ def remove_unfinished(folder: Path, name: str = "", *, age: float = 0.0) -> None
         with suppress(OSError):
             if age <= 0 or time.time() - leftover.stat().st_mtime > age:
                 leftover.unlink()
+
+
+def refuse_replacing(results: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse results that would take the place of a file that is read."""
+    places = {path.resolve() for path in inputs}
+    for path in results:
+        if path.resolve() in places:
+            raise InvalidOption(
+                f"{path} is one of the files that are read, and the results would replace it; "
+                "choose another --out"
+            )
 
 
 def safe_name(name: str, what: str = "image") -> str:

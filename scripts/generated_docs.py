@@ -75,7 +75,12 @@ def limits() -> str:
 PARTS = {
     "README.md": {"solvers": solvers},
     "ARCHITECTURE.md": {"rooms": rooms},
-    "docs/reliability.md": {"limits": limits, "robustness": results_of("robustness")},
+    "docs/reliability.md": {
+        "limits": limits,
+        "robustness": results_of("robustness"),
+        "robustness_stops": results_of("robustness_stops"),
+        "robustness_shared": results_of("robustness_shared"),
+    },
     "docs/potentials.md": {
         "potentials": potentials,
         "partial-forms": results_of("partial-forms"),

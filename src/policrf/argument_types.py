@@ -139,7 +139,7 @@ def _fits(kind: Any, value: Any) -> bool:
 def _fits_sequence(kinds: tuple[Any, ...], value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim > 0 and str not in kinds
-    if isinstance(value, str | bytes | Mapping):
+    if isinstance(value, str | bytes | bytearray | memoryview | Mapping):
         return False
     if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         return False

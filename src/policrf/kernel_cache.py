@@ -28,6 +28,8 @@ from numba.core.caching import (
     _SourceFileBackedLocatorMixin,
 )
 
+from policrf.interrupts import interrupt_in
+
 _MARK = b"policrf-sha256:"
 _TRAILER = len(_MARK) + hashlib.sha256().digest_size
 
@@ -160,6 +162,8 @@ class _KernelCache(FunctionCache):
         try:
             return super().load_overload(signature, context)
         except Exception as error:  # pickles fail in every way
+            if (interrupt := interrupt_in(error)) is not None:
+                raise interrupt from None
             _say(
                 f"damaged files of compiled kernels in {self._cache_path} are made again ({error})"
             )

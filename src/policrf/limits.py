@@ -28,6 +28,8 @@ TEXT_BYTES = 2 * GIB
 WORD_BYTES = 24
 """Memory that a byte of text takes once it is split into words, at most."""
 
+STATES = 2**23
+"""Nodes times the most labels of a model in a short text file; long ones list what they have."""
 LARGEST_WEIGHT = 1e12
 """Of a number in an energy or a policy: no sum of such numbers overflows."""
 FORESIGHT = 1000

@@ -6,6 +6,8 @@ import random
 import signal
 from collections.abc import Callable
 from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +17,11 @@ from policrf.errors import PolicrfError
 from policrf.solvers.options import options_of
 from policrf.solvers.spec import SOLVERS
 
-SECONDS = 10.0  # a call that takes longer hangs
+SECONDS = 10.0  # of processor time; a call that takes longer hangs
+PATIENCE = 120.0  # seconds by the clock, on a machine that has other things to do
+ANSWERED, TYPED, THEIRS = "answered", "typed error", "the caller's own error"
+UNTYPED, HANG = "untyped error", "hang"
+CALLED = (ANSWERED, TYPED, THEIRS, UNTYPED, HANG)
 EDGES = np.array([[0, 1], [1, 2], [2, 3]])
 CLIQUES = [[0, 1, 2], [2, 3]]
 PRICES = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
@@ -42,11 +48,16 @@ def junk() -> list[Any]:
         np.full((4, 3), -np.inf), np.full((4, 3), np.inf), np.zeros((2, 2, 2)), np.arange(4),
         np.array([0, 1, 2, 9]), np.array(["a", "b"]), np.array([object()]), np.array(5),
         np.zeros(4, complex), np.zeros(4, "datetime64[s]"), np.array([2**63], np.uint64),
-        np.float32(2.0), np.int8(-3),
+        np.float32(2.0), np.int8(-3), np.bool_(True), np.longdouble(1.5), np.array(None),
+        np.zeros((4, 6))[:, ::2], np.zeros((3, 4)).T, np.zeros((4, 3), object),
+        np.zeros((4, 3), np.float16), np.zeros((4, 3), ">f8"), np.zeros((4, 3), "i4,f8"),
+        np.ma.masked_array(np.zeros((4, 3)), mask=np.eye(4, 3)), np.ma.masked_array([0, 1], [0, 1]),
+        np.asmatrix(np.zeros((4, 3))),
     ]  # fmt: skip
+    more = [Decimal("1.5"), Fraction(1, 3), 10**400, bytearray(b"x"), memoryview(b"xy"), "٣", "1e3"]
     things = [None, object(), int, lambda: 1, lambda *a: "text", iter([1]), range(3), Ellipsis]
     ours = [pc.CRF(np.zeros((2, 2))), pc.make_scene(20, "A"), pc.Potts([[0, 1]])]
-    return [*numbers, *texts, *nested, *arrays, *things, *ours]
+    return [*numbers, *more, *texts, *nested, *arrays, *things, *ours]
 
 
 def _crf() -> pc.CRF:
@@ -230,13 +241,16 @@ def at_most(seconds: float) -> Any:
     def alarm(number: int, frame: Any) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = {signal.ITIMER_PROF: signal.SIGPROF, signal.ITIMER_REAL: signal.SIGALRM}
+    before = {number: signal.signal(number, alarm) for number in timers.values()}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, number in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def wrong_calls(calls: list[Call], count: int, seed: int) -> Any:
@@ -257,16 +271,23 @@ def _takes_long(call: Call, name: str, value: Any) -> bool:
     return number and (name == "seconds" or call.name in ("train", "Policy.untrained"))
 
 
-def untyped(call: Call, arguments: dict[str, Any]) -> BaseException | None:
-    """What a call raises that is no error of policrf's."""
+def outcome_of(call: Call, arguments: dict[str, Any]) -> tuple[str, BaseException | None]:
+    """One of `CALLED`, and the exception that is no error of policrf's, if there was one."""
     try:
         with at_most(SECONDS):
             call.function(**arguments)
     except PolicrfError:
-        return None
+        return TYPED, None
     except (Exception, Hang) as error:
-        return None if _theirs(arguments) else error
-    return None
+        if _theirs(arguments):
+            return THEIRS, None
+        return (HANG if isinstance(error, Hang) else UNTYPED), error
+    return ANSWERED, None
+
+
+def untyped(call: Call, arguments: dict[str, Any]) -> BaseException | None:
+    """What a call raises that is no error of policrf's."""
+    return outcome_of(call, arguments)[1]
 
 
 def _theirs(arguments: dict[str, Any]) -> bool:

@@ -9,16 +9,19 @@ import sys
 import time
 from pathlib import Path
 
+from tests.shared_data import DATA
 from tests.vision.builders import prepare_arguments
 
 REPOSITORY = Path(__file__).parents[2]
+PLAYING = ["--capacity", "500", "--episodes", "2"]
 TRAIN = {
-    "dqn": ["--episodes", "2"],
-    "mcts": ["--episodes", "2", "--simulations", "4", "--depth", "2"],
+    "dqn": PLAYING,
+    "mcts": [*PLAYING, "--simulations", "4", "--depth", "2"],
+    "imitate": [],
 }
 
 
-def commands(root: Path, out: Path, *, rounds: int = 12) -> dict[str, list[str]]:
+def commands(root: Path, out: Path, *, rounds: int = 8) -> dict[str, list[str]]:
     """Every command that goes on after a kill, writing below `out`; `root` is prepared_scenes."""
     prepared = str(root / "prepared")
     found = {
@@ -33,9 +36,24 @@ def commands(root: Path, out: Path, *, rounds: int = 12) -> dict[str, list[str]]
         found[method] = [
             "train", method, "--data", "synthetic:A:20", "--count", "8", "--rounds", str(rounds),
             "--validate-rounds", "2", "--checkpoint-seconds", "0", "--updates", "3", "--batch", "8",
-            "--capacity", "500", *options, "--out", str(out / method),
+            *options, "--out", str(out / method),
         ]  # fmt: skip
+    found["energy"] = [
+        "train", "energy", "--data", "family:two_labels:36", "--count", "16", "--budget", "30us",
+        "--seconds", "0.5", "--no-table", "--out", str(out / "energy"),
+    ]  # fmt: skip
     return found
+
+
+def voc_command(out: Path, images: int = 34) -> list[str]:
+    """`prepare` of real images with a real net and detector, on two processes."""
+    nets = DATA / "nets"
+    return [
+        "prepare", "voc", "--root", str(DATA / "voc" / "VOC2012"), "--limit", str(images),
+        "--net", str(nets / "deeplabv3_mnv2_dm05_pascal_quant.tflite"),
+        "--detector", str(nets / "MobileNetV2-YOLOv3-Nano-voc.cfg"), "--superpixels", "100",
+        "--components", "0", "--jobs", "2", "--out", str(out / "prepared"),
+    ]  # fmt: skip
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:

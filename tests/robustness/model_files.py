@@ -18,6 +18,7 @@ from tests.robustness.mutations import (
 )
 
 import policrf as pc
+from policrf.cli.solve import _read_labels
 from policrf.learn.run_checkpoint import load_state, save_state
 from policrf.testing import random_crf
 from policrf.testing.random_groups import BUILT_IN
@@ -37,6 +38,39 @@ def _arrays(crf: pc.CRF) -> dict[str, Any]:
 def _make_uai(folder: Path) -> Path:
     pc.write_uai(random_crf(3, n_nodes=4, groups=("potts", "tables")), folder / "model.uai")
     return folder / "model.uai"
+
+
+def _make_evidence(folder: Path) -> Path:
+    _make_uai(folder)
+    (folder / "model.uai.evid").write_text("1 2 0 1 3 0\n")
+    return folder / "model.uai.evid"
+
+
+def _make_small(ending: str) -> Any:
+    def make(folder: Path) -> Path:
+        path = folder / f"model{ending}"
+        pc.write(random_crf(3, n_nodes=4, groups=("potts", "tables"), forbidden=0.1), path)
+        return path
+
+    return make
+
+
+def _make_mpe(folder: Path) -> Path:
+    pc.write_mpe(random_crf(3, n_nodes=4), [0, 1, 0, 1], folder / "model.mpe")
+    return folder / "model.mpe"
+
+
+def _read_mpe(path: Path) -> Any:
+    return pc.read_mpe(random_crf(3, n_nodes=4), path)
+
+
+def _make_labels(folder: Path) -> Path:
+    np.save(folder / "labels.npy", np.array([0, 1, 0, 1]))
+    return folder / "labels.npy"
+
+
+def _read_initial(path: Path) -> Any:
+    return pc.solve(random_crf(3, n_nodes=4), "icm", initial=_read_labels(path)).labels
 
 
 def _make_crf(folder: Path) -> Path:
@@ -130,6 +164,14 @@ def _make_checkpoint(folder: Path) -> Path:
 
 MODEL_KINDS = [
     Kind("UAI model", _make_uai, _read_model),
+    Kind("UAI evidence", _make_evidence, lambda path: _read_model(path.with_suffix(""))),
+    *(Kind(f"UAI model {packed}", _make_small(f".uai{packed}"), _read_model)
+      for packed in (".gz", ".xz", ".bz2")),
+    Kind("toulbar2 .wcsp", _make_small(".wcsp"), _read_model),
+    Kind("toulbar2 .cfn", _make_small(".cfn"), _read_model),
+    Kind("toulbar2 .cfn.xz", _make_small(".cfn.xz"), _read_model),
+    Kind("labeling .mpe", _make_mpe, _read_mpe),
+    Kind("initial labels .npy", _make_labels, _read_initial),
     Kind("CRF .npz", _make_crf, _read_model, sealed=True, mutate=mutated_archive),
     Kind("CRF .npz, no checksum", lambda folder: _without_checksum(_make_crf(folder)), _read_model,
          mutate=mutated_model),

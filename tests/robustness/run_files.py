@@ -19,13 +19,19 @@ from tests.robustness.kinds import Kind
 from tests.robustness.mutations import Mutation, mutated, mutated_array, mutated_values
 from tests.vision.builders import call, prepare_arguments, write_scene_folder
 
+from policrf.bench.result_log import ResultLog
+from policrf.cli import evaluate, train
 from policrf.datasets.store import Prepared, _open_shard
 from policrf.evaluation.results import Result, read_results, rewrite
+from policrf.learn.options import DQN
+from policrf.learn.options.flat_fields import flat
+from policrf.learn.tuning.journal import Journal as Measurements
 from policrf.vision.calibration.journal import Journal
 from policrf.vision.energy.build import to_instance
 from policrf.vision.energy.weights import Energy
 from policrf.vision.record import ARRAYS
 
+TUNED = {"goal": "energy", "budget": "10us", "seed": 0}
 QUESTION, SHAPE = "what is asked", (2, 5)
 
 
@@ -131,6 +137,58 @@ def _read_journal(path: Path) -> Any:
     return {image: counts for image, counts in found.items() if counts is not None}
 
 
+def _make_measurements(folder: Path) -> Path:
+    journal = Measurements(folder, TUNED, resume=False)
+    for trial in range(6):
+        journal.recall(f"candidate {trial}", lambda trial=trial: [1.5 + trial, 0.25, 0.5])
+    journal.recall("candidates of race 0", lambda: 12)
+    return folder / "journal.jsonl"
+
+
+def _read_measurements(path: Path) -> Any:
+    return Measurements(path.parent, TUNED, resume=True).values
+
+
+def _make_bench(folder: Path) -> Path:
+    log = ResultLog(folder, {"seed": 3})
+    for k in range(4):
+        log.append({"row": "icm", "n": 50, "seed": k, "energy": float("inf") if k else 1.5})
+    return folder / "results.jsonl"
+
+
+def _read_bench(path: Path) -> Any:
+    return {str(found["seed"]): found for found in ResultLog(path.parent, {"seed": 3}).results}
+
+
+def _make_evaluation(folder: Path) -> Path:
+    evaluate._begin(_evaluation(folder), [])
+    return folder / "config.json"
+
+
+def _evaluation(folder: Path) -> evaluate.Config:
+    return evaluate.Config(data="synthetic:A:20", out=folder, seconds=0.5)
+
+
+def _read_evaluation(path: Path) -> Any:
+    evaluate._begin(_evaluation(path.parent), [])
+    return "goes on"
+
+
+def _training(folder: Path, **more: Any) -> train.Training[DQN]:
+    return train.Training(data="synthetic:A:20", out=folder, method=DQN(), **more)
+
+
+def _make_training(folder: Path) -> Path:
+    train._record(_training(folder))
+    (folder / "checkpoint.safetensors").touch()
+    return folder / "config.json"
+
+
+def _read_training(path: Path) -> Any:
+    found = flat(train._resumed(_training(path.parent, resume=True)))
+    return {name: value for name, value in found.items() if name != "out"}
+
+
 def _prepared_kind(name: str, file: str, mutate: Mutation | None = None, *, sealed: bool) -> Kind:
     read = _read_prepared(1 if "/" in file else 0)
     more = {} if mutate is None else {"mutate": mutate}
@@ -150,4 +208,14 @@ RUN_KINDS = [
     _prepared_kind("prepared: shard, no checksum", SHARD, mutated_shard, sealed=False),
     Kind("results.jsonl", _make_results, _read_results, sealed=True, part=True),
     Kind("calibration journal", _make_journal, _read_journal, sealed=True, part=True),
+    Kind("tuning journal", _make_measurements, _read_measurements, sealed=True, part=True),
+    Kind("bench results.jsonl", _make_bench, _read_bench, sealed=True, part=True),
+    Kind(
+        "evaluate config.json",
+        _make_evaluation,
+        _read_evaluation,
+        sealed=True,
+        mutate=mutated_values,
+    ),
+    Kind("train config.json", _make_training, _read_training, sealed=True, mutate=mutated_values),
 ]

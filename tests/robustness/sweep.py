@@ -19,11 +19,14 @@ import numpy as np
 from tests.robustness.image_files import IMAGE_KINDS
 from tests.robustness.kinds import Kind, fingerprint, same
 from tests.robustness.model_files import MODEL_KINDS
+from tests.robustness.net_files import NET_KINDS
 from tests.robustness.run_files import RUN_KINDS
 
 from policrf.errors import PolicrfError
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (*MODEL_KINDS, *IMAGE_KINDS, *RUN_KINDS)}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (*MODEL_KINDS, *IMAGE_KINDS, *NET_KINDS, *RUN_KINDS)
+}
 SECONDS = 10  # of processor time; more is a hang
 PATIENCE = 60  # seconds by the clock, on a machine that has other things to do
 SAME, CHANGED, TYPED = "accepted, same result", "accepted, another result", "typed error"

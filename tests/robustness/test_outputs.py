@@ -167,7 +167,7 @@ def test_a_long_name_is_written(tmp_path):
 
 
 def test_two_processes_in_one_folder(scenes, tmp_path, capsys):
-    for name in ("dqn", "evaluate", "prepare"):
+    for name in ("dqn", "energy", "evaluate", "prepare"):
         arguments = commands(scenes, tmp_path)[name]
         with claimed(tmp_path / {"evaluate": "evaluated", "prepare": "prepared"}.get(name, name)):
             other = start(arguments)
@@ -201,3 +201,39 @@ def test_a_dead_process_leaves_no_lock(scenes, tmp_path):
     first.communicate()
     with claimed(tmp_path / "dqn") as folder:
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("option", ["--out", "--mpe", "--plot"])
+def test_solve_does_not_replace_what_it_reads(scenes, tmp_path, capsys, option):
+    model = tmp_path / "model.npz"
+    shutil.copy(scenes / "model.npz", model)
+    (tmp_path / "link.npz").symlink_to(model)
+    before = model.read_bytes()
+    for given, taken in ((model, model), (tmp_path / "link.npz", model), (model, model.parent)):
+        assert call(["solve", str(given), "--solver", "icm", option, str(taken)]) == 2
+        assert "would replace it" in says(capsys, taken) or taken.is_dir()
+    assert model.read_bytes() == before
+    twice = ["--out", str(tmp_path / "x"), "--mpe", str(tmp_path / "x")]
+    assert call(["solve", str(model), "--solver", "icm", *twice]) == 2
+
+
+def test_samples_do_not_replace_other_files(tmp_path, capsys):
+    (tmp_path / "photo.png").write_bytes(b"mine")
+    assert call(["samples", "--out", str(tmp_path)]) == 2
+    says(capsys, tmp_path / "photo.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["photo.png"]
+    (tmp_path / "photo.png").unlink()
+    assert call(["samples", "--out", str(tmp_path)]) == call(["samples", "--out", str(tmp_path)])
+
+
+def test_what_a_kill_left_of_a_file_is_removed_once_it_is_old(scenes, tmp_path):
+    left, other = tmp_path / ".y.npy.1.unfinished", tmp_path / ".z.npy.1.unfinished"
+    for path in (left, other):
+        path.write_text("half")
+    command = ["solve", str(scenes / "model.npz"), "--solver", "icm", "--out"]
+    assert call([*command, str(tmp_path / "y.npy")]) == 0
+    assert left.exists()  # another run may be writing it now
+    os.utime(left, (0, 0))
+    assert call([*command, str(tmp_path / "y.npy")]) == 0
+    assert not left.exists()
+    assert other.exists()

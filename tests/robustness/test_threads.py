@@ -42,6 +42,11 @@ def answer(task):
         return str(error)
 
 
+def tasks_of(good, bad):
+    """Calls on both CRFs in turn, with every solver and some seeds."""
+    return [((good, bad)[k % 2], SOLVERS[k // 2 % len(SOLVERS)], k // 2 % 4) for k in range(CALLS)]
+
+
 def in_threads(tasks):
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(answer, tasks))
@@ -50,7 +55,7 @@ def in_threads(tasks):
 @pytest.mark.parametrize("wrap", [lambda f: f, numba.njit], ids=["python", "compiled"])
 def test_a_shared_crf_with_and_without_failing_functions(wrap):
     good, bad = crf_of(wrap(parity), 0), crf_of(wrap(fails_on_ones), 1)
-    tasks = [((good, bad)[k % 2], SOLVERS[k // 2 % len(SOLVERS)], k // 2 % 4) for k in range(CALLS)]
+    tasks = tasks_of(good, bad)
     serial = [answer(task) for task in tasks]
     assert any(isinstance(found, str) for found in serial[1::2])
     assert all(isinstance(found, list) for found in serial[::2])

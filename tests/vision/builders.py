@@ -180,3 +180,32 @@ def write_onnx_detector(path: Path, rows) -> Path:
     graph += _message(12, _value("rows", np.asarray(rows).shape))
     path.write_bytes(_integer(1, 8) + _message(7, graph) + _message(8, _integer(2, 13)))
     return path
+
+
+def write_darknet(folder: Path, *, groups: int = 1, filters: int = 7) -> Path:
+    """The smallest YOLO detector: one 1×1 convolution, one anchor, two classes, inputs of 32²."""
+    cfg = f"""[net]
+width=32
+height=32
+channels=3
+
+[convolutional]
+filters={filters}
+size=1
+stride=1
+groups={groups}
+activation=linear
+
+[yolo]
+mask=0
+anchors=10,10
+classes=2
+num=1
+"""
+    (folder / "tiny.cfg").write_text(cfg)
+    rng = np.random.default_rng(0)
+    header = np.array([0, 2, 5, 0, 0], "<i4").tobytes()
+    numbers = rng.normal(size=7 + 7 * 3).astype("<f4").tobytes()
+    (folder / "tiny.weights").write_bytes(header + numbers)
+    (folder / "tiny.names").write_text("disc\nsquare\n")
+    return folder / "tiny.cfg"

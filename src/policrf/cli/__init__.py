@@ -46,15 +46,20 @@ GOES_ON = {
     "train": "the same command with --resume goes on from the last checkpoint",
 }
 
+STALE = 60.0  # seconds: a file takes less to be written
 USAGE_ERROR, SIGNALED = 2, 128  # the latter is for shells: 130 after Ctrl-C, 143 after SIGTERM
 
 
 class Stopped(KeyboardInterrupt):
     """A signal asked the command to end."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"signal {number}")
-        self.number = number
+
+class Ended(Stopped):
+    """A command has ended after a signal, with what it had; it says how."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(told)
+        self.told = told
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _main(arguments: list[str], *, script: bool = False) -> int:
+    heard: list[int] = []
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(_overview(), flush=True)
@@ -73,25 +79,35 @@ def _main(arguments: list[str], *, script: bool = False) -> int:
         if arguments[0] in ("-V", "--version"):
             print(f"policrf {__version__}")
             return 0
-        with _signals_raise(script), _plain_warnings():
+        with _signals_raise(script, heard), _plain_warnings():
             return _run(arguments[0], arguments[1:])
-    except PolicrfError as error:
+    except (KeyboardInterrupt, Exception) as error:
+        # What a signal interrupts may end in any error: the signal is why.
+        if heard or isinstance(error, KeyboardInterrupt):
+            return _stopped(arguments[0], heard[0] if heard else signal.SIGINT, error)
+        return _failed(error)
+
+
+def _stopped(command: str, number: int, error: BaseException) -> int:
+    """One line on what is kept and how to go on."""
+    told = next((e.told for e in (error,) if isinstance(e, Ended)), GOES_ON.get(command))
+    print(f"policrf: stopped{f'; {told}' if told else ''}", file=sys.stderr)
+    return SIGNALED + number
+
+
+def _failed(error: Exception) -> int:
+    """One sentence for what a user can cause; anything else is a mistake of ours."""
+    if isinstance(error, PolicrfError):
         return _refuse(error)
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         return _refuse(TooLarge(f"this does not fit in memory ({error or 'an array'})"))
-    except KeyboardInterrupt as error:
-        number = error.number if isinstance(error, Stopped) else signal.SIGINT
-        told = GOES_ON.get(arguments[0])
-        print(f"policrf: stopped{f'; {told}' if told else ''}", file=sys.stderr)
-        return SIGNALED + number
-    except BrokenPipeError:  # such as `policrf ... | head`
+    if isinstance(error, BrokenPipeError):  # such as `policrf ... | head`
         sys.stdout = None  # nothing more to flush at exit
         return 0
-    except OSError as error:  # what no writer has caught: no disk, no rights, …
-        if error.strerror is None:
-            raise
+    if isinstance(error, OSError) and error.strerror is not None:  # no disk, no rights, …
         where = f"{error.filename}: " if error.filename is not None else ""
         return _refuse(PolicrfError(f"{where}{error.strerror}"))
+    raise error
 
 
 def _refuse(error: PolicrfError) -> int:
@@ -100,9 +116,10 @@ def _refuse(error: PolicrfError) -> int:
 
 
 @contextmanager
-def _signals_raise(script: bool) -> Iterator[None]:
+def _signals_raise(script: bool, heard: list[int]) -> Iterator[None]:
     """Ctrl-C and SIGTERM raise `Stopped`, so that processes are ended and files removed.
 
+    Their numbers are put into `heard`, since what is interrupted may turn it into any other error.
     After that a script only has to exit, and does so with the code that its work has earned.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -110,7 +127,8 @@ def _signals_raise(script: bool) -> Iterator[None]:
         return
 
     def stop(number: int, frame: Any) -> None:
-        raise Stopped(number)
+        heard.append(number)
+        raise Stopped(f"signal {number}")
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -151,11 +169,26 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _check_output(module: Any, config: Any) -> None:
     """Refuse a place that cannot be written to before any work is done."""
-    from policrf.crf.io.outputs import check_output_file, check_output_folder
+    from dataclasses import fields
+    from pathlib import Path
+
+    from policrf.crf.io.outputs import (
+        check_output_file,
+        check_output_folder,
+        refuse_replacing,
+        remove_unfinished,
+    )
 
     out = getattr(config, "out", None)
-    if out is not None:
-        (check_output_file if hasattr(module, "OUT_IS_FILE") else check_output_folder)(out)
+    if out is None:
+        return
+    if not hasattr(module, "OUT_IS_FILE"):
+        check_output_folder(out)
+        return
+    file = check_output_file(out)
+    others = [getattr(config, field.name) for field in fields(config) if field.name != "out"]
+    refuse_replacing([file], [Path(v) for v in others if isinstance(v, str | Path) and str(v)])
+    remove_unfinished(file.parent, f"{file.name}.", age=STALE)  # folders are cleared when claimed
 
 
 def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:

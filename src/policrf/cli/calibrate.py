@@ -35,6 +35,7 @@ def run(config: Config) -> None:
     """Calibrate, write the energy with tables and a picture, print the choice."""
     from policrf.cli.progress import progress_bar
     from policrf.crf.io.json_text import as_json, to_json
+    from policrf.crf.io.outputs import remove_unfinished
     from policrf.datasets.store import Prepared
     from policrf.solvers.spec import SolverSpec
     from policrf.vision.calibration.calibrate import STEPS, calibrate
@@ -49,6 +50,7 @@ def run(config: Config) -> None:
     journal = config.out.with_suffix(".journal.jsonl")
     with progress_bar("calibrating", images * STEPS) as advance:
         found = calibrate(prepared, options, jobs=config.jobs, journal=journal, advance=advance)
+    remove_unfinished(config.out.parent, f"{config.out.stem}.")
     found.save(config.out)
     journal.unlink(missing_ok=True)
     for warning in found.warnings:

@@ -32,17 +32,22 @@ class Config:
 
 def run(config: Config) -> None:
     """Compute the parts, print what they show, write the page."""
-    from policrf.bench.story.denoising import show_denoising
-    from policrf.crf.io.files import make_folder
+    from policrf.crf.io.outputs import claimed
     from policrf.errors import InvalidOption
-    from policrf.explore.story_page import write_story_page
-    from policrf.random_numbers import checked_seed
 
     if not 0 <= config.train_seconds < float("inf"):
         raise InvalidOption(f"--train-seconds is {config.train_seconds}; it must be 0 or more")
     if config.images < 0:
         raise InvalidOption(f"--images is {config.images}; it must be 0 or more")
-    make_folder(config.out)
+    with claimed(config.out):
+        _demo(config)
+
+
+def _demo(config: Config) -> None:
+    from policrf.bench.story.denoising import show_denoising
+    from policrf.explore.story_page import write_story_page
+    from policrf.random_numbers import checked_seed
+
     grid = show_denoising(checked_seed(config.seed))
     _say(config, _grid_line(grid))
     photo = _photo(config)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from policrf.errors import InvalidOption
+from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
     from policrf.crf.instance import Instance
@@ -121,6 +121,8 @@ def _begin(config: Config, instances: Sequence[Instance]) -> None:
     file = config.out / "config.json"
     if file.exists():
         there = read_json(file)
+        if not isinstance(there, dict):
+            raise InvalidFile(f"{file}: not the settings of an evaluation; choose another --out")
         for name, value in content.items():
             if there.get(name) != value:
                 raise InvalidOption(

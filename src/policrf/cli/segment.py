@@ -69,6 +69,7 @@ def started(config: Config) -> Config | None:
 def run(config: Config) -> None:
     """Segment and write; a folder goes on past images that cannot be used."""
     from policrf.cli.progress import progress_bar
+    from policrf.crf.io.outputs import claimed
 
     images = _images(config.image)
     _check_results(config, images)
@@ -78,7 +79,7 @@ def run(config: Config) -> None:
     skipped: list[dict[str, str]] = []
     total = _Total(segmenter.pipeline.recipe.labels)
     start = time.perf_counter()
-    with progress_bar("segmenting", len(images)) as advance:
+    with claimed(config.out), progress_bar("segmenting", len(images)) as advance:
         for name, path in images:
             try:
                 result = segment_one(config, segmenter, name, path, one)
@@ -196,7 +197,8 @@ def _images(path: Path) -> list[tuple[str, Path]]:
 
 def _check_results(config: Config, images: list[tuple[str, Path]]) -> None:
     """Refuse results that would replace a file that is read, or each other."""
-    from policrf.vision.segmentation import refuse_replacing, result_files
+    from policrf.crf.io.outputs import refuse_replacing
+    from policrf.vision.segmentation import result_files
 
     one = not config.image.is_dir()
     folders = [(config.truth, (".png",)), (config.scores, (".npy", ".npz"))]

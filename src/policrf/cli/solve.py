@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,56 +59,86 @@ class Config:
 
 
 def run(config: Config) -> None:
-    """Solve, print, and write the labels if asked."""
-    import numpy as np
-
-    from policrf.crf.instance import Instance
-    from policrf.crf.io import read
-    from policrf.crf.io.files import atomic_write
-    from policrf.crf.io.json_text import to_json
-    from policrf.crf.io.mpe import write_mpe
-    from policrf.crf.selection import restrict, restrict_crf
+    """Solve, print, and write the labels if asked; also those that a signal leaves."""
+    from policrf.cli import Ended
     from policrf.solvers import solve
+    from policrf.solvers.interrupted import Interrupted
     from policrf.solvers.spec import SolverSpec
 
     if config.list:
         _list(config.json)
         return
+    if config.compare and config.plot is None:
+        raise InvalidOption("--compare is for the plot; give --plot FILE.png too")
+    _check_places(config)
+    spec = SolverSpec.parse(config.solver)
+    for solver in config.compare:
+        SolverSpec.parse(solver)
+    problem = _problem(config)
+    try:
+        solution = solve(
+            problem,
+            spec,
+            seconds=config.seconds,
+            seed=config.seed,
+            initial=_read_labels(config.initial) if config.initial else None,
+            solutions=config.solutions,
+            diversity=config.diversity,
+        )
+    except Interrupted as stop:
+        _finish(replace(config, plot=None), problem, stop.solution)
+        kept = " and ".join(str(path) for path in (config.out, config.mpe) if path is not None)
+        told = f"written to {kept}" if kept else "lost without --out; their energy is above"
+        raise Ended(f"the best labels so far are {told}") from None
+    _finish(config, problem, solution)
+
+
+def _check_places(config: Config) -> None:
+    """Refuse files that cannot be written before any work is done; --out has been looked at."""
+    from policrf.crf.io.outputs import check_output_file, refuse_replacing
+
+    taken = [path for path in (config.model, config.initial, config.out) if path is not None]
+    for path in (config.mpe, config.plot):
+        if path is not None:
+            refuse_replacing([check_output_file(path)], [*taken, Path(config.evidence)])
+            taken.append(path)
+
+
+def _problem(config: Config) -> CRF | Instance:
+    from policrf.crf.instance import Instance
+    from policrf.crf.io import read
+    from policrf.crf.selection import restrict, restrict_crf
+
     if config.model is None:
         raise InvalidOption(
             "give a model file (.uai, .wcsp, .cfn or .npz), or --list for the solvers"
         )
-    if config.compare and config.plot is None:
-        raise InvalidOption("--compare is for the plot; give --plot FILE.png too")
-    spec = SolverSpec.parse(config.solver)
-    for solver in config.compare:
-        SolverSpec.parse(solver)
     problem = read(config.model, evidence=config.evidence)
-    if config.potentials is not None:
-        kept = config.potentials
-        if isinstance(problem, Instance):
-            problem = restrict(problem, kept)
-        else:
-            problem = restrict_crf(problem, kept)
+    kept = config.potentials
+    if kept is None:
+        return problem
+    return restrict(problem, kept) if isinstance(problem, Instance) else restrict_crf(problem, kept)
+
+
+def _finish(config: Config, problem: CRF | Instance, solution: Solution) -> None:
+    """Write the labels, then the plot, and print."""
+    import numpy as np
+
+    from policrf.crf.instance import Instance
+    from policrf.crf.io.files import atomic_write
+    from policrf.crf.io.json_text import to_json
+    from policrf.crf.io.mpe import write_mpe
+
     crf = problem.crf if isinstance(problem, Instance) else problem
-    solution = solve(
-        problem,
-        spec,
-        seconds=config.seconds,
-        seed=config.seed,
-        initial=_read_labels(config.initial) if config.initial else None,
-        solutions=config.solutions,
-        diversity=config.diversity,
-    )
     found = [solution, *solution.others]
-    if config.plot is not None:
-        _plot(config, problem, solution)
     if config.out is not None:
         with atomic_write(config.out) as file:
             several = config.solutions > 1
             np.save(file, np.stack([s.labels for s in found]) if several else solution.labels)
     if config.mpe is not None:
         write_mpe(crf, solution.labels, config.mpe)
+    if config.plot is not None:
+        _plot(config, problem, solution)
     report: dict[str, Any] = {
         "model": str(config.model),
         "solver": solution.solver,

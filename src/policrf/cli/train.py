@@ -154,7 +154,7 @@ def _begun(config: Training[Any]) -> Training[Any]:
     if bool(config.data) == bool(config.folder):
         raise InvalidOption("give training data once: a folder, or --data synthetic:A:250")
     if not config.overwrite:
-        from policrf.learn.loop import refuse_run
+        from policrf.learn.run_folder import refuse_run
 
         refuse_run(config.out)
     return replace(config, data=config.data or config.folder, folder="")
@@ -162,28 +162,25 @@ def _begun(config: Training[Any]) -> Training[Any]:
 
 def _record(config: Training[Any]) -> None:
     """Write what is run beside the results; an earlier run ends here, and not before."""
-    from policrf.crf.io.files import atomic_write
-    from policrf.learn.loop import erase_run
+    from policrf.crf.io.json_text import write_sealed_json
+    from policrf.learn.run_folder import erase_run
 
     erase_run(config.out)
-    text = json.dumps({"command": _command(config), **flat(config)}, default=str)
-    with atomic_write(config.out / _CONFIG) as file:
-        file.write(text.encode() + b"\n")
+    write_sealed_json(config.out / _CONFIG, {"command": _command(config), **flat(config)})
 
 
 def _resumed(config: Training[Any]) -> Training[Any]:
     """What the run in the folder was begun with, but for its limits."""
-    from policrf.crf.io.text import parsing, read_text
-    from policrf.learn.loop import CHECKPOINT
+    from policrf.crf.io.json_text import read_sealed_json
+    from policrf.learn.run_folder import CHECKPOINT
 
     if config.overwrite:
         raise InvalidOption("--resume goes on with a run, --overwrite erases it; give one of them")
     path = config.out / _CONFIG
     if not path.is_file():
         raise InvalidFile(f"{path}: there is no run to go on with; give its folder with --out")
-    with parsing(path, "is damaged; train again without --resume"):
-        stored = json.loads(read_text(path))
-    command = stored.pop("command", None) if isinstance(stored, dict) else None
+    stored = read_sealed_json(path, "train again without --resume")
+    command = stored.pop("command", None)
     if command not in list(METHODS):
         raise InvalidFile(
             f"{path} is damaged (there is no method {command!r:.40}); train again without --resume"

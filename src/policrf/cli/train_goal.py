@@ -60,6 +60,8 @@ class GoalTraining:
     """Seed of everything random."""
     resume: bool = False
     """Go on with the run in --out; give the options that it was begun with."""
+    overwrite: bool = False
+    """Erase the run that --out holds, and start over."""
     json: bool = False
     """Print the verdict and the table as JSON instead of text."""
     instances: Annotated[Source, tyro.conf.arg(name="data")] = Source()
@@ -110,8 +112,8 @@ def run_goal(config: GoalTraining) -> None:
                 show(_progress(line), line.get("seconds", 0.0) / max(options["seconds"], 1e-9))
 
         train(
-            instances, goal=goal, out=config.out, resume=config.resume, seed=config.seed,
-            name=config.name or config.out.name, report=report,
+            instances, goal=goal, out=config.out, resume=config.resume, overwrite=config.overwrite,
+            seed=config.seed, name=config.name or config.out.name, report=report,
             about={"data": Path(config.data or config.folder).name}, **options,
         )  # fmt: skip
     table = last["table"]

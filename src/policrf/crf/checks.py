@@ -20,10 +20,17 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def plain_array(values: Any) -> NDArray[Any]:
+    """As an array; entries that NumPy's masked arrays hide would be believed: a TypeError."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError("some of its entries are masked; fill them first")
+    return np.asarray(values)
+
+
 def as_floats(group: str, field: str, values: ArrayLike) -> FloatArray:
     """A contiguous read-only float64 copy; anything that is not a real number is refused."""
     try:
-        raw = np.asarray(values)
+        raw = plain_array(values)
         if raw.dtype.kind not in "biuf":
             raise TypeError(f"dtype {raw.dtype}")
         array = np.array(raw, dtype=np.float64, order="C")
@@ -37,7 +44,7 @@ def as_floats(group: str, field: str, values: ArrayLike) -> FloatArray:
 def as_integers(group: str, field: str, values: ArrayLike) -> IntArray:
     """A contiguous read-only int64 copy; fractions are refused, never rounded."""
     try:
-        raw = np.asarray(values)
+        raw = plain_array(values)
         if raw.dtype.kind == "f":
             with np.errstate(invalid="ignore"):
                 bad = np.flatnonzero(~(np.mod(raw, 1) == 0) | ~(np.abs(raw) < LARGEST))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from policrf.argument_types import check_fields, typed
-from policrf.crf.checks import as_integers, frozen
+from policrf.crf.checks import as_integers, frozen, plain_array
 from policrf.crf.model import CRF
 from policrf.errors import InvalidFile, InvalidInstance, InvalidPotential
 from policrf.types import Float32Array, IntArray
@@ -83,7 +83,7 @@ class Instance:
         if value is not None:
             try:
                 whole = kind is np.int64
-                array = as_integers("instance", name, value) if whole else np.asarray(value)
+                array = as_integers("instance", name, value) if whole else plain_array(value)
                 if array.dtype.kind not in "biuf":
                     raise TypeError(f"dtype {array.dtype}")
                 with np.errstate(over="ignore"):  # what is too large is infinite, and refused

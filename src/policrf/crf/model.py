@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from policrf.argument_types import typed
 from policrf.crf.arrays import Arrays, flatten
+from policrf.crf.checks import plain_array
 from policrf.crf.potentials import POTENTIALS, TERM_NAMES, Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
 from policrf.errors import InvalidFile, InvalidLabeling, InvalidPotential
@@ -104,7 +105,7 @@ class CRF:
     def checked_labels(self, labels: ArrayLike, *, partial: bool = False) -> IntArray:
         """`labels` as int64 `[N]`, each a label that its node has (or −1, if partial)."""
         try:
-            array = np.asarray(labels)
+            array = plain_array(labels)
         except (ValueError, TypeError) as error:
             raise InvalidLabeling(f"labels are no array of integers ({error})") from None
         if array.shape != (self.n_nodes,):

@@ -19,9 +19,10 @@ from policrf.learn.learners.learner import Learner
 from policrf.learn.learners.mcts import MCTSLearner
 from policrf.learn.learners.shared import shared_learner
 from policrf.learn.learners.supervised import SupervisedLearner
-from policrf.learn.loop import Plan, Report, refuse_run, run_loop
+from policrf.learn.loop import Plan, Report, run_loop
 from policrf.learn.options import METHODS, Method
 from policrf.learn.options.flat_fields import flat, with_fields
+from policrf.learn.run_folder import refuse_run
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
@@ -96,6 +97,8 @@ def learn(
     called, options = chosen_options(method, fields)
     if isinstance(start, str | Path):
         start = load_policy(start)
+    if start is not None and not isinstance(start, Policy):
+        raise InvalidOption(f"start is {start!r:.80}; give a policy, its name or its file")
     if start is not None:
         options = replace(options, kind=start.spec.kind, network=start.spec.network)
     if out is not None and not resume and not overwrite:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,18 +24,25 @@ import torch
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.outputs import claimed
-from policrf.errors import InvalidFile, InvalidOption
+from policrf.errors import InvalidFile
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
 from policrf.learn.learners.learner import Learner
 from policrf.learn.options import Method
 from policrf.learn.run_checkpoint import load_state, save_state
+from policrf.learn.run_folder import (
+    BEST,
+    CHECKPOINT,
+    CURVES,
+    LAST,
+    LOG,
+    erase_run,
+    refuse_run,
+)
 from policrf.learn.signals import patient_signals
 from policrf.learn.validate import Figures, validate
 from policrf.policy.policy import Policy
 
-CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
-LAST, LOG, CURVES = "last.safetensors", "log.jsonl", "tensorboard"
 Report = Callable[[dict[str, Any]], None]
 Driven = Learner | Pooled  # what the loop drives
 
@@ -126,27 +132,6 @@ def _run(run: _Run, learner: Driven, resume: bool) -> Policy:
             run.validate()
         run.save()
     return run.best_policy
-
-
-def holds_run(folder: Path) -> bool:
-    """Whether there is something in the folder that a new run would erase."""
-    return any((folder / name).exists() for name in (CHECKPOINT, BEST, LAST))
-
-
-def refuse_run(folder: Path) -> None:
-    """Refuse a folder that holds a run."""
-    if holds_run(folder):
-        raise InvalidOption(
-            f"{folder} holds a run already; go on with it (--resume, resume=True), choose another "
-            "--out, or erase it (--overwrite, overwrite=True)"
-        )
-
-
-def erase_run(folder: Path) -> None:
-    """Remove what an earlier run left; the checkpoint first, so that nobody resumes a part."""
-    for name in (CHECKPOINT, BEST, LAST, LOG):
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / CURVES, ignore_errors=True)
 
 
 class _Run:

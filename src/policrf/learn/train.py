@@ -66,7 +66,7 @@ def train(
     report
         Called with a dictionary of figures while it goes on, and with the last table at the end.
     overwrite
-        Erase a run of a method that `out` holds; without it that is an error.
+        Erase a run that `out` holds; without it that is an error.
     **options
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
         of racing and `table` (`learn.tuning.tune.Tune`). For goal "labels": `truth`, the share of
@@ -86,6 +86,7 @@ def train(
     """
     shared: dict[str, Any] = {
         "out": out, "resume": resume, "name": name, "seed": checked_seed(seed), "report": report,
+        "overwrite": overwrite,
     }  # fmt: skip
     if goal is not None and goal not in GOALS:
         raise InvalidOption(f"goal is {goal!r}; it must be one of {', '.join(GOALS)}")
@@ -95,7 +96,6 @@ def train(
         return _tuned(instances, method, shared, options)
     if goal is None and "budget" in options:
         raise InvalidOption('budget belongs to a goal; give goal="energy" too')
-    shared["overwrite"] = overwrite
     if goal == "labels":
         learn_labels = _needing_torch("policrf.learn.labels_goal", "learn_labels")
         return learn_labels(instances, method, **shared, **options)

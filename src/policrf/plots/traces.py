@@ -40,6 +40,9 @@ def plot_trace(
     shown = [solutions] if isinstance(solutions, Solution) else list(solutions)
     if not shown:
         raise InvalidOption("solutions is empty; give at least one")
+    for solution in shown:
+        if not isinstance(solution, Solution):
+            raise InvalidOption(f"solutions holds {solution!r:.80}; give what solve returns")
     figure_module = need("matplotlib.figure", "matplotlib")
     figure = figure_module.Figure(figsize=(8.0, 4.8), layout="constrained")
     axis = figure.subplots()

@@ -8,6 +8,8 @@ photo.png         a rendered image; scores/photo.npy is what a net says of it (c
 
 from __future__ import annotations
 
+import filecmp
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from policrf.crf.io.files import atomic_write, make_folder
 from policrf.crf.io.uai import write_uai
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potts
+from policrf.errors import InvalidFile
 from policrf.plots.png import encode_png
 from policrf.scenes.render import render_scene
 from policrf.scenes.scene import make_scene
@@ -29,7 +32,7 @@ LABELS = ("background", *(f"object {k}" for k in range(1, 6)))
 
 
 def write_samples(folder: str | Path) -> list[Path]:
-    """Write all of them; returns the files. The same files every time."""
+    """Write all of them; returns the files. The same every time; others of their names stay."""
     root = Path(folder)
     scene = render_scene(PHOTO, "A", seed=12, n_labels=len(LABELS))
     mask = np.where(scene.truth < 0, 255, scene.truth).astype(np.uint8)
@@ -41,9 +44,19 @@ def write_samples(folder: str | Path) -> list[Path]:
         "truth/photo.png": lambda path: _write(path, encode_png(mask)),
         "labels.txt": lambda path: _write(path, ("\n".join(LABELS) + "\n").encode()),
     }
-    for name, make in makers.items():
-        make_folder((root / name).parent)
-        make(root / name)
+
+    def write_to(place: Path) -> None:
+        for name, make in makers.items():
+            make_folder((place / name).parent)
+            make(place / name)
+
+    with tempfile.TemporaryDirectory() as place:
+        write_to(Path(place))
+        for name in makers:
+            path, new = root / name, Path(place) / name
+            if path.exists() and not (path.is_file() and filecmp.cmp(new, path, shallow=False)):
+                raise InvalidFile(f"{path}: another file is there; choose another --out")
+    write_to(root)
     return [root / name for name in makers]
 
 

@@ -79,10 +79,12 @@ def solve(
     Returns
     -------
     Solution
-        Labels `[N]`, their energy as the model computes it, lower bound, proof, trace.
+        Labels `[N]`, their energy as the model computes it, lower bound, proof, trace. Ctrl-C
+        raises a KeyboardInterrupt whose `solution` is the best so far.
     """
     from policrf.crf.valued.failures import own_failures
     from policrf.errors import InvalidOption
+    from policrf.solvers.interrupted import passing_best
     from policrf.solvers.options import check_options, checked_values
     from policrf.solvers.run import Run
     from policrf.solvers.spec import SolverSpec
@@ -107,7 +109,7 @@ def solve(
     traits = traits_of(solver)
     if traits.takes is not None:
         run.refuse_all_but(*traits.takes)
-    with own_failures():
+    with own_failures(), passing_best(run):
         solver(run, **options)
         if go_on and traits.goes_on:
             from policrf.solvers.go_on import go_on as search

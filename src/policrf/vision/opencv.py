@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile, MissingDependency
 from policrf.optional import need
 from policrf.types import Float32Array, Pixels
@@ -92,11 +93,11 @@ class Darknet:
         dnn = _cv2().dnn
         if not hasattr(dnn, "readNetFromDarknet"):
             raise MissingDependency("Darknet nets need OpenCV 4; run pip install 'policrf[vision]'")
-        try:
+        with parsing(path, "not a Darknet net"):
             self._net = dnn.readNetFromDarknet(str(path), str(weights))
-        except _cv2().error as error:
-            raise InvalidFile(f"{path}: not a Darknet net ({str(error).strip()})") from None
-        self._outputs = self._net.getUnconnectedOutLayersNames()
+            self._outputs = self._net.getUnconnectedOutLayersNames()
+        self._path = path
+        self._require_all(weights)
         self.size = _input_size(path)
 
     def detect(
@@ -105,17 +106,34 @@ class Darknet:
         """Boxes (in pixels of `image`), confidences and class indices above the threshold."""
         height, width = image.shape[:2]
         blob = _cv2().dnn.blobFromImage(image, 1 / 255.0, self.size, swapRB=False)
-        self._net.setInput(blob)
-        rows = np.concatenate([np.atleast_2d(out) for out in self._net.forward(self._outputs)])
+        with parsing(self._path, "the detector cannot be run"):
+            self._net.setInput(blob)
+            rows = np.concatenate([np.atleast_2d(out) for out in self._net.forward(self._outputs)])
+        if rows.ndim != 2 or rows.shape[1] < 6:
+            raise InvalidFile(f"{self._path}: the net's last layers are no YOLO layers")
         classes = rows[:, 5:].argmax(axis=1).astype(np.int64)
-        scores = rows[
-            np.arange(len(rows)), 5 + classes
-        ]  # the region layer has multiplied objectness in
-        keep = scores >= threshold
+        # The region layer has multiplied objectness in.
+        scores = rows[np.arange(len(rows)), 5 + classes]
+        keep = (scores >= threshold) & np.isfinite(rows[:, :4]).all(axis=1)
         centre, size = rows[keep, :2], rows[keep, 2:4]
         corners = np.concatenate([centre - size / 2, centre + size / 2], axis=1)
         boxes = corners * np.asarray([width, height, width, height], np.float32)
         return boxes.astype(np.float32), scores[keep].astype(np.float32), classes[keep]
+
+    def _require_all(self, weights: Path) -> None:
+        """Refuse weights of another length than the layers have: OpenCV reads on past the end."""
+        layers = [self._net.getLayer(name) for name in self._net.getLayerNames()]
+        # Anchors of the last layers are no weights; they stand in the other file.
+        numbers = sum(b.size for layer in layers if layer.type != "Region" for b in layer.blobs)
+        with weights.open("rb") as file:
+            major, minor = np.frombuffer(file.read(12).ljust(12, b"\0"), "<i4")[:2].tolist()
+        header = 20 if 10 * major + minor >= 2 else 16
+        wanted, there = header + 4 * numbers, weights.stat().st_size
+        if wanted != there:
+            raise InvalidFile(
+                f"{weights}: has {there} bytes, where the layers of {self._path.name} have "
+                f"{wanted}; it is damaged, or belongs to another net"
+            )
 
 
 def _input_size(cfg: Path) -> tuple[int, int]:

@@ -12,8 +12,7 @@ import numpy as np
 from policrf.crf.instance import Instance
 from policrf.crf.io.files import make_folder
 from policrf.crf.io.json_text import as_json, write_json
-from policrf.crf.io.outputs import safe_name
-from policrf.errors import InvalidOption
+from policrf.crf.io.outputs import refuse_replacing, safe_name
 from policrf.metrics import class_iou, map_confusion, mean_iou
 from policrf.plots.colours import overlay
 from policrf.types import IntArray, LabelMap, Pixels, Solution
@@ -144,17 +143,6 @@ def result_files(folder: str | Path, name: str, *, figure: bool = False) -> list
     """Where `Segmentation.save` writes what it found for the image of that name."""
     ends = [".png", ".overlay.png", ".json", *([".figure.png"] if figure else [])]
     return [Path(folder) / f"{safe_name(name)}{end}" for end in ends]
-
-
-def refuse_replacing(results: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Refuse results that would take the place of a file that is read."""
-    places = {path.resolve() for path in inputs}
-    for path in results:
-        if path.resolve() in places:
-            raise InvalidOption(
-                f"{path} is one of the files that are read, and the results would replace it; "
-                "choose another --out"
-            )
 
 
 def iou_report(confusion: IntArray, net: IntArray, names: Sequence[str]) -> dict[str, Any]:

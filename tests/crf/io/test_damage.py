@@ -139,7 +139,7 @@ def test_arrays_come_back_as_numpy_reads_them(tmp_path, dtype, order):
     [
         (("2 2", "2 -2"), "at least 1"),
         (("2 2", "2 99999999999999999999"), "whole number"),
-        (("2 2", "2 1000000000000"), "fit in the|cut off|entries"),
+        (("2 2", "2 1000000000000"), "fit in the|cut off|entries|labels in all"),
         (("0.5", "nan"), "finite"),
         (("0.5", "inf"), "finite"),
         (("0.5", "1e999"), "finite"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import policrf as pc
-from policrf.errors import InvalidFile, InvalidInstance, InvalidOption
+from policrf.crf.io.outputs import claimed
+from policrf.errors import InUse, InvalidFile, InvalidInstance, InvalidOption
 from policrf.learn.tuning.trials import Measured, Trials
 from policrf.policy.policy import Policy
 from policrf.scenes import make_family
@@ -135,3 +137,34 @@ def test_wrong_options_are_refused(options, message):
 def test_too_few_instances_are_refused():
     with pytest.raises(InvalidInstance, match="there are 13 instances; tuning needs 14 or more"):
         pc.train(CRFS[:13], goal="energy", budget="1us")
+
+
+def test_a_run_is_not_erased_unless_told(monkeypatch, tmp_path):
+    pretend(monkeypatch, gain=1.0)
+    pc.train(CRFS, **QUICK, table=False, out=tmp_path)
+    before = (tmp_path / "journal.jsonl").read_bytes()
+    with pytest.raises(InvalidOption, match="holds a run already"):
+        pc.train(CRFS, **QUICK, table=False, out=tmp_path)
+    with pytest.raises(InvalidOption, match="give one of them"):
+        pc.train(CRFS, **QUICK, table=False, out=tmp_path, resume=True, overwrite=True)
+    assert (tmp_path / "journal.jsonl").read_bytes() == before
+    pc.train(CRFS, **QUICK, table=False, out=tmp_path, overwrite=True)
+    assert (tmp_path / "journal.jsonl").read_bytes() == before
+    with claimed(tmp_path), ThreadPoolExecutor(1) as pool:
+        other = pool.submit(pc.train, CRFS, **QUICK, table=False, out=tmp_path, resume=True)
+        assert isinstance(other.exception(), InUse)
+
+
+def test_a_journal_cut_in_a_line_goes_on_and_a_damaged_one_is_named(monkeypatch, tmp_path):
+    pretend(monkeypatch, gain=1.0)
+    first = pc.train(CRFS, **QUICK, table=False, out=tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[: len(whole) // 2])
+    again = pc.train(CRFS, **QUICK, table=False, out=tmp_path, resume=True)
+    assert again.tuning == first.tuning
+    assert journal.read_bytes() == whole
+    for old, new in ((b"100.0", b"900.0"), (b'"value"', b'"valve"'), (b'{"key"', b"\xff")):
+        journal.write_bytes(whole.replace(old, new, 1))
+        with pytest.raises(InvalidFile, match=r"line 1.*delete this line"):
+            pc.train(CRFS, **QUICK, table=False, out=tmp_path, resume=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from policrf.bench.foreign.grid import ForeignGrid, Model, key_of, list_models, tasks
 from policrf.bench.result_log import Result, ResultLog
+from policrf.crf.io.outputs import claimed
 
 PATIENCE = {"wall": 3.0, "cpu": 30.0}  # times the limit after which a process is ended,
 LONGER = 120.0  # and seconds more, for what comes before the solve
@@ -34,11 +35,12 @@ def run_foreign(
     """
     models = {model.name: model for model in list_models(folder, grid.models)}
     wanted = tasks(grid, list(models.values()))
-    log = _open(grid, out)
-    for task in _missing(log, wanted):
-        result = task | solve_apart(grid, models[task["model"]], task["row"])
-        log.append(result)
-        progress(result)
+    with claimed(out):
+        log = _open(grid, out)
+        for task in _missing(log, wanted):
+            result = task | solve_apart(grid, models[task["model"]], task["row"])
+            log.append(result)
+            progress(result)
     last = {key_of(result): result for result in log.results}
     return [last[key_of(task)] for task in wanted]
 

@@ -12,6 +12,7 @@ from policrf.bench.large.grid import PEERS, LargeGrid, check_grid, key_of, make_
 from policrf.bench.large.plain_annealing import plain_annealing
 from policrf.bench.large.toulbar2_peer import toulbar2
 from policrf.bench.result_log import Result, ResultLog
+from policrf.crf.io.outputs import claimed
 from policrf.crf.model import CRF
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.evaluation.cpu_time import cpu_budgets
@@ -34,14 +35,15 @@ def run_large(grid: LargeGrid, folder: Path, progress: Callable[[Result], None])
     progress
         Called with every new result.
     """
-    log = _open(grid, folder)
-    missing = log.missing(tasks(grid), key_of)
-    _warm_up({(task["row"], task["field"].split(":")[0]) for task in missing})
-    for task in missing:
-        crf = make_field(task["field"], task["seed"])
-        result = task | measure(crf, task["row"], task["budget"], task["seed"])
-        log.append(result)
-        progress(result)
+    with claimed(folder):
+        log = _open(grid, folder)
+        missing = log.missing(tasks(grid), key_of)
+        _warm_up({(task["row"], task["field"].split(":")[0]) for task in missing})
+        for task in missing:
+            crf = make_field(task["field"], task["seed"])
+            result = task | measure(crf, task["row"], task["budget"], task["seed"])
+            log.append(result)
+            progress(result)
     wanted = {key_of(task) for task in tasks(grid)}
     return [result for result in log.results if key_of(result) in wanted]
 

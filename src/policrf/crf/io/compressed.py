@@ -56,7 +56,7 @@ def read_bytes(path: str | Path) -> bytes:
 def read_text(path: str | Path, what: str) -> str:
     """The text of a file; one that is not text is no `what`."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidFile(f"{path}: not a text file; {what} is plain text") from None
 

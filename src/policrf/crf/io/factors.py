@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from policrf import limits
 from policrf.crf.model import CRF
 from policrf.crf.potentials import Potential, Potts, Tables
 from policrf.crf.tabulate import group_of, tabulate_clique
@@ -21,6 +22,7 @@ from policrf.limits import free_bytes
 from policrf.types import FloatArray, IntArray
 
 TABLE_LIMIT = 2**22  # entries of the largest table that is written
+A_CHARACTER = 64  # labels that a character of a file may stand for, in a long file
 
 
 class Factor(NamedTuple):
@@ -31,12 +33,29 @@ class Factor(NamedTuple):
 
 
 class Room:
-    """Counts what a file will need before it is allocated; floats, which cannot overflow."""
+    """Counts what a file will need before it is allocated; floats, which cannot overflow.
 
-    def __init__(self, path: str | Path, cardinalities: IntArray) -> None:
+    Parameters
+    ----------
+    path
+        The file, for errors.
+    cardinalities
+        Labels of every node `[N]`.
+    written
+        Characters of the file: a short one cannot ask for much.
+    """
+
+    def __init__(self, path: str | Path, cardinalities: IntArray, written: int) -> None:
         self.path, self.cards = path, cardinalities.astype(np.float64)
         self.total, self.largest, self.available = 0.0, 0.0, free_bytes()
-        self._add(float(len(cardinalities)) * float(self.cards.max(initial=1.0)))
+        states = float(len(cardinalities)) * float(self.cards.max(initial=1.0))
+        if states > max(limits.STATES, A_CHARACTER * written):
+            raise TooLarge(
+                f"{path}: {len(cardinalities)} nodes of up to {self.cards.max():.0f} labels, in a "
+                f"file of {written} characters; it is damaged, or asks for more than the limit of "
+                f"{limits.STATES} labels in all"
+            )
+        self._add(states)
 
     def add(self, scope: Sequence[int] | IntArray) -> None:
         """Refuse a table over `scope` that does not fit any more."""

@@ -8,10 +8,12 @@ nothing is: two runs in one folder are then the user's to avoid.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -115,11 +117,34 @@ def _in_use(path: Path) -> InUse:
     return InUse(f"{path}: another run is writing there; wait for it, or choose another --out")
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove what `atomic_write` was writing here when it was killed, and nothing else."""
-    for leftover in folder.glob(f".*{UNFINISHED}"):
+def remove_unfinished(folder: Path, name: str = "", *, age: float = 0.0) -> None:
+    """Remove what `atomic_write` was writing here when it was killed, and nothing else.
+
+    Parameters
+    ----------
+    folder
+        Where it was writing.
+    name
+        How the names of the files begin that were to be; all without.
+    age
+        Seconds since then, at least: where nobody has locked the folder, another run may be
+        writing now.
+    """
+    for leftover in folder.glob(f".{glob.escape(name)}*{UNFINISHED}"):
         with suppress(OSError):
-            leftover.unlink()
+            if age <= 0 or time.time() - leftover.stat().st_mtime > age:
+                leftover.unlink()
+
+
+def refuse_replacing(results: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse results that would take the place of a file that is read."""
+    places = {path.resolve() for path in inputs}
+    for path in results:
+        if path.resolve() in places:
+            raise InvalidOption(
+                f"{path} is one of the files that are read, and the results would replace it; "
+                "choose another --out"
+            )
 
 
 def safe_name(name: str, what: str = "image") -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from policrf import limits
 from policrf.crf.io.files import existing_file
 from policrf.errors import InvalidFile, PolicrfError, TooLarge
+from policrf.interrupts import interrupt_in
 
 
 def require_size(path: str | Path, most: int, what: str = "the file") -> Path:
@@ -92,5 +93,7 @@ def parsing(path: str | Path, sentence: str) -> Iterator[None]:
     except MemoryError as error:
         raise TooLarge(f"{path}: does not fit in memory {str(error)[:200]}".rstrip()) from None
     except Exception as error:
+        if (interrupt := interrupt_in(error)) is not None:
+            raise interrupt from None
         reason = " ".join(str(error).replace(str(path), "the file").split())[:200]
         raise InvalidFile(f"{path}: {sentence} ({reason or type(error).__name__})") from None

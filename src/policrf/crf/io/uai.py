@@ -46,7 +46,7 @@ def read_uai(
         raise tokens.error(f"starts with {kind!r}; a UAI model starts with MARKOV (or BAYES)")
     cards = read_cardinalities(tokens, tokens.count("the number of variables", 1))
     scopes = _read_scopes(tokens, len(cards))
-    room = Room(path, cards)
+    room = Room(path, cards, len(tokens.text))
     for scope in scopes:
         room.add(scope)
     factors = [

@@ -1,7 +1,8 @@
 """What a tuning run has measured, a JSON line each: a run that was killed goes on from there.
 
 Racing is a function of the seed and of what is in the journal: measurements, and the plan of every
-race, which depends on how long they took. So a run that goes on comes to the same decisions.
+race, which depends on how long they took. So a run that goes on comes to the same decisions. Every
+line has a checksum; one that a kill has cut short is measured again.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from policrf.crf.io.checksums import KEY, SHORT, sealed, unsealed
 from policrf.crf.io.files import atomic_write, make_folder
-from policrf.crf.io.json_text import as_json, read_json, write_json
-from policrf.errors import InvalidFile
+from policrf.crf.io.json_text import as_json, read_json, to_json, write_json
+from policrf.crf.io.text import parsing, read_bytes, whole_lines
+from policrf.errors import InvalidFile, InvalidOption
+from policrf.learn.run_folder import JOURNAL, erase_run, refuse_run
 
-JOURNAL, CONFIG = "journal.jsonl", "config.json"
+CONFIG = "config.json"
 
 
 class Journal:
@@ -28,14 +32,20 @@ class Journal:
     config
         What changes a measurement. It is written beside the journal, and must be the same to go on.
     resume
-        Go on with the journal in the folder; without, an earlier one is removed.
+        Go on with the journal in the folder.
+    overwrite
+        Erase a run that the folder holds; without it, and without `resume`, that is an error.
     """
 
-    def __init__(self, folder: Path | None, config: dict[str, Any], *, resume: bool) -> None:
+    def __init__(
+        self, folder: Path | None, config: dict[str, Any], *, resume: bool, overwrite: bool = False
+    ) -> None:
         self.path = None if folder is None else make_folder(folder) / JOURNAL
         self.values: dict[str, Any] = {}
         if folder is None or self.path is None:
             return
+        if resume and overwrite:
+            raise InvalidOption("resume goes on with a run, overwrite erases it; give one of them")
         stamp, config = folder / CONFIG, as_json(config)
         if resume:
             if not stamp.is_file():
@@ -48,23 +58,25 @@ class Journal:
                 )
             self.values = self._read()
         else:
-            self.path.unlink(missing_ok=True)
+            erase_run(folder) if overwrite else refuse_run(folder)
         write_json(stamp, config)
 
     def _read(self) -> dict[str, Any]:
         assert self.path is not None
         if not self.path.exists():
             return {}
-        lines = self.path.read_text().splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith("\n")]  # a kill may leave half a line
-        try:
-            found = dict(json.loads(line) for line in whole)
-        except (ValueError, TypeError) as error:
-            raise InvalidFile(
-                f"{self.path} is damaged ({error}); train again without resume"
-            ) from None
+        found: dict[str, Any] = {}
+        lines = whole_lines(read_bytes(self.path, "the journal"))
+        for at, line in enumerate(lines, start=1):
+            where, fix = f"{self.path}, line {at}", "delete this line, and it is measured again"
+            with parsing(where, f"damaged; {fix}"):
+                entry = json.loads(line)
+                if not isinstance(entry, dict) or not {"key", "value", KEY} == entry.keys():
+                    raise InvalidFile(f"{where}: not an entry of the journal; {fix}")
+                entry = unsealed(entry, where, fix)
+                found[entry["key"]] = entry["value"]
         with atomic_write(self.path) as file:
-            file.write("".join(whole).encode())
+            file.write(b"".join(line + b"\n" for line in lines))
         return found
 
     def recall(self, key: str, find: Callable[[], Any]) -> Any:
@@ -73,9 +85,19 @@ class Journal:
             value = as_json(find(), infinity="inf")
             self.values[key] = value
             if self.path is not None:
-                with self.path.open("a") as file:
-                    file.write(json.dumps([key, value]) + "\n")
+                self._append(to_json(sealed({"key": key, "value": value}, digits=SHORT)))
         return self.values[key]
+
+    def _append(self, line: str) -> None:
+        assert self.path is not None
+        try:
+            with self.path.open("a") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise InvalidFile(
+                f"{self.path}: cannot be written ({error.strerror or error}); what was measured is "
+                "kept, and --resume goes on from there"
+            ) from None
 
 
 def _differing(stored: Any, config: dict[str, Any]) -> list[str]:

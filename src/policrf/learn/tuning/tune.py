@@ -7,15 +7,18 @@ best.safetensors (the policy that is returned) and report.md, .csv, .json (the l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from policrf.crf.instance import Instance
+from policrf.crf.io.outputs import claimed
 from policrf.crf.model import CRF
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import Table, write_tables
+from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import read_budget
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.judge import GENERIC, Judged, hand_rule, judge, last_table, published
@@ -25,7 +28,7 @@ from policrf.learn.tuning.trials import Measured, Problem, Trials, crf_of
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
-BEST, REPORT = "best.safetensors", "report"
+REPORT = "report"
 HELD_OUT_SHARE, MOST_HELD_OUT = 1 / 3, 100
 FEWEST_TRAINING = 4
 SEEDS = 4  # of every training instance, at most
@@ -59,6 +62,7 @@ def tune(
     seed: int = 0,
     report: Report | None = None,
     about: dict[str, Any] | None = None,
+    overwrite: bool = False,
 ) -> Policy:
     """The untrained rule with tuned numbers, or, where these do not win, with the default ones.
 
@@ -70,20 +74,21 @@ def tune(
         "goal": "energy", "budget": options.budget, "seed": seed, "instances": len(instances),
         "sizes": sorted({*training.sizes, *held_out.sizes}), "seconds": options.seconds,
     }  # fmt: skip
-    journal = Journal(folder, told, resume=resume)
-    training.warm_up(GENERIC if options.table else ())
-    found = _race(training, journal, options.seconds, seed, report)
-    judged = judge(held_out, found.numbers, journal.recall, raced=found.candidates > 1)
-    table = None
-    if options.table:
-        table = _table(training, held_out, found.numbers, journal)
-    terms = sorted({type(group).__name__ for group in crf_of(training.problems[0]).potentials})
-    policy = published(
-        training, found.numbers, judged, name=name or "tuned", energy={"terms": terms},
-        training={**told, "reached": _reached(found, judged), **(about or {})},
-    )  # fmt: skip
-    _end(policy, judged, table, folder, report)
-    return policy
+    with nullcontext() if folder is None else claimed(folder):
+        journal = Journal(folder, told, resume=resume, overwrite=overwrite)
+        training.warm_up(GENERIC if options.table else ())
+        found = _race(training, journal, options.seconds, seed, report)
+        judged = judge(held_out, found.numbers, journal.recall, raced=found.candidates > 1)
+        table = None
+        if options.table:
+            table = _table(training, held_out, found.numbers, journal)
+        terms = sorted({type(group).__name__ for group in crf_of(training.problems[0]).potentials})
+        policy = published(
+            training, found.numbers, judged, name=name or "tuned", energy={"terms": terms},
+            training={**told, "reached": _reached(found, judged), **(about or {})},
+        )  # fmt: skip
+        _end(policy, judged, table, folder, report)
+        return policy
 
 
 def _parts(instances: Sequence[Problem], budget: float) -> tuple[Trials, Trials]:

@@ -10,13 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.types import Float32Array, IntArray, Pixels
 from policrf.vision.boxes import PLAIN, RIDDEN, Detections
 from policrf.vision.classes import canonical, match_classes, read_names
 from policrf.vision.nets.segmentation_net import windows
+from policrf.vision.nets.trial import try_apart
 
 RIDDEN_CLASSES = ("bicycle",)
+LARGEST = 1e9  # of a coordinate or a class that a detector gives
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Detector:
         self.roles = roles
         self.threshold = threshold
         self.windows = windows
-        self._runner: _Runner = _open_detector(Path(path))
+        self._runner: _Runner = open_detector(Path(path))
 
     def __call__(self, image: Pixels) -> Detections:
         """Detections on the whole image and, if there are several, on each window."""
@@ -95,7 +98,10 @@ class Detector:
         return self.roles.detections(boxes, scores, classes, self.path)
 
 
-def _open_detector(path: Path) -> _Runner:
+def open_detector(path: Path, *, trial: bool = True) -> _Runner:
+    """A detector by its suffix; `trial`: first in a process of its own (`nets.trial`)."""
+    if trial and path.suffix in (".cfg", ".onnx") and path.is_file():
+        try_apart(path, "detector")
     if path.suffix == ".cfg":
         from policrf.vision.opencv import Darknet
 
@@ -145,20 +151,26 @@ class OnnxDetector:
         for values in outputs.values():
             rows = values[0] if values.ndim == 3 and values.shape[0] == 1 else values
             if rows.ndim == 2 and rows.shape[1] == 6:
-                rows = rows.astype(np.float32)
-                return rows[:, :4], rows[:, 4], rows[:, 5].astype(np.int64)
+                return self._finite(rows[:, :4], rows[:, 4], rows[:, 5])
         by_name = {name.lower(): values for name, values in outputs.items()}
         if {"boxes", "labels", "scores"} <= by_name.keys():
-            return (
-                by_name["boxes"].reshape(-1, 4).astype(np.float32),
-                by_name["scores"].reshape(-1).astype(np.float32),
-                by_name["labels"].reshape(-1).astype(np.int64),
-            )
+            boxes, scores, labels = (by_name[name] for name in ("boxes", "scores", "labels"))
+            if boxes.size == 4 * scores.size == 4 * labels.size:
+                return self._finite(boxes.reshape(-1, 4), scores.reshape(-1), labels.reshape(-1))
         shapes = ", ".join(f"{name} {list(values.shape)}" for name, values in outputs.items())
         raise InvalidFile(
             f"{self._net.path}: outputs {shapes} are neither rows [n, 6] "
             "nor boxes, labels and scores"
         )
+
+    def _finite(
+        self, boxes: NDArray[Any], scores: NDArray[Any], classes: NDArray[Any]
+    ) -> tuple[Float32Array, Float32Array, IntArray]:
+        with parsing(self._net.path, "the detector's outputs are no numbers"):
+            values = [np.asarray(part, np.float32) for part in (boxes, scores, classes)]
+        if not all(np.isfinite(part).all() and (abs(part) < LARGEST).all() for part in values):
+            raise InvalidFile(f"{self._net.path}: the detector gives numbers that are not finite")
+        return values[0], values[1], values[2].astype(np.int64)
 
 
 def detector_names(path: str | Path, names: str | Path | None) -> tuple[str, ...]:

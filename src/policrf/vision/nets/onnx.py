@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.io.text import parsing, read_bytes
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.optional import need
 from policrf.types import Float32Array
@@ -28,7 +29,7 @@ class OnnxNet:
     def __init__(self, path: str | Path, threads: int = 1) -> None:
         self._runtime = need("onnxruntime", "onnxruntime")
         self.path = str(path)
-        self._bytes = Path(path).read_bytes()
+        self._bytes = read_bytes(path, "the net")
         self._threads = threads
         try:
             self._inner = list(dict.fromkeys(_node_outputs(self._bytes)))
@@ -36,8 +37,10 @@ class OnnxNet:
             raise InvalidFile(f"{path}: not an ONNX net") from None
         self._session = self._start([])
         self._outputs: tuple[str, ...] = ()
-        entry = self._session.get_inputs()[0]
-        shape = entry.shape
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1:
+            raise InvalidFile(f"{path}: the net has {len(inputs)} inputs; it must have one, images")
+        entry, shape = inputs[0], inputs[0].shape
         if len(shape) != 4 or 3 not in (shape[1], shape[3]):
             raise InvalidFile(
                 f"{path}: the input has shape {shape}, not [1, 3, H, W] or [1, H, W, 3]"
@@ -63,16 +66,15 @@ class OnnxNet:
         if self._channels_first:
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
         maps = []
-        for name, values in zip(
-            names, self._session.run(list(names), {self._input: batch}), strict=True
-        ):
+        for name, values in zip(names, self._answers(list(names), batch), strict=True):
             if values.ndim != 4 or values.shape[0] != 1:
                 raise InvalidOption(
                     f"{self.path}: tensor {name!r} has shape {list(values.shape)}; "
                     "a map has shape [1, C, h, w]"
                 )
             mapped = values[0].transpose(1, 2, 0) if self._channels_first else values[0]
-            maps.append(np.ascontiguousarray(mapped, np.float32))
+            with parsing(self.path, f"tensor {name!r} holds no numbers"):
+                maps.append(np.ascontiguousarray(mapped, np.float32))
         return maps
 
     def run_raw(self, pixels: NDArray[np.generic]) -> dict[str, NDArray[np.generic]]:
@@ -84,7 +86,11 @@ class OnnxNet:
         if self._channels_first:
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
         names = [output.name for output in self._session.get_outputs()]
-        return dict(zip(names, self._session.run(names, {self._input: batch}), strict=True))
+        return dict(zip(names, self._answers(names, batch), strict=True))
+
+    def _answers(self, names: list[str], batch: NDArray[np.generic]) -> list[NDArray[Any]]:
+        with parsing(self.path, "the net cannot be run"):
+            return [np.asarray(value) for value in self._session.run(names, {self._input: batch})]
 
     def _start(self, extra: Sequence[str]) -> Any:
         options = self._runtime.SessionOptions()
@@ -96,7 +102,7 @@ class OnnxNet:
         model = self._bytes + b"".join(_as_output(name) for name in extra if name not in declared)
         try:
             return self._runtime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
+                model, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # onnxruntime's exceptions share no base class
             raise InvalidFile(f"{self.path}: not an ONNX net ({error})") from None

@@ -19,6 +19,7 @@ from policrf.errors import InvalidFile, InvalidOption
 from policrf.types import Float32Array, Pixels
 from policrf.vision.nets.grids import Grid, Window
 from policrf.vision.nets.tensors import NetFile, find_tensor
+from policrf.vision.nets.trial import try_apart
 from policrf.vision.opencv import resize
 
 Fit = Literal["pad", "fill", "stretch"]
@@ -78,9 +79,9 @@ class SegmentationNet:
                 f"{self.net.path}: no tensor has {n_classes} channels, one a class; "
                 "name the one with the class scores, or give the net's class names"
             )
-        return list(shapes)[
-            -1
-        ]  # ONNX: shapes are unknown before a run; the last tensor is the output
+        if not shapes:
+            raise InvalidFile(f"{self.net.path}: the net computes nothing")
+        return list(shapes)[-1]  # ONNX: shapes are unknown before a run; the last is the output
 
     def __call__(self, image: Pixels) -> NetMaps:
         """Run the net on every window of the image."""
@@ -89,6 +90,8 @@ class SegmentationNet:
         per_window = [self._run(image, window) for window in windows(image, count)]
         by_tensor = [list(grids) for grids in zip(*per_window, strict=True)]
         channels = by_tensor[0][0].values.shape[2]
+        if not all(np.isfinite(grid.values).all() for grids in by_tensor for grid in grids):
+            raise InvalidFile(f"{self.net.path}: the net gives numbers that are not finite")
         if channels != self.n_classes:
             raise InvalidOption(
                 f"{self.net.path}: tensor {self.scores!r} has {channels} channels, "
@@ -126,11 +129,13 @@ class SegmentationNet:
         return canvas, new[0] / height, new[1] / width
 
 
-def open_net(path: str | Path) -> NetFile:
-    """A net by its suffix."""
+def open_net(path: str | Path, *, trial: bool = True) -> NetFile:
+    """A net by its suffix; `trial`: first in a process of its own (`nets.trial`)."""
     file = Path(path)
     if not file.is_file():
         raise InvalidFile(f"{file}: there is no such net file")
+    if trial and file.suffix in (".tflite", ".onnx"):
+        try_apart(file, "net")
     if file.suffix == ".tflite":
         from policrf.vision.nets.tflite import TFLiteNet
 

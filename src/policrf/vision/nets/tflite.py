@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile
 from policrf.optional import need
 from policrf.types import Float32Array
@@ -34,19 +35,22 @@ class TFLiteNet:
             self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise InvalidFile(f"{path}: not a TensorFlow Lite net ({error})") from None
-        self._input = self._interpreter.get_input_details()[0]
+        inputs = self._interpreter.get_input_details()
+        if len(inputs) != 1:
+            raise InvalidFile(f"{path}: the net has {len(inputs)} inputs; it must have one, images")
+        self._input = inputs[0]
         shape = self._input["shape"]
         if len(shape) != 4 or shape[3] != 3:
             raise InvalidFile(f"{path}: the input has shape {shape.tolist()}, not [1, H, W, 3]")
         self.input_size: tuple[int, int] | None = (int(shape[1]), int(shape[2]))
         self.takes_bytes = self._input["dtype"] == np.uint8
-        inputs = {int(self._input["index"])}
+        given = int(self._input["index"])
         operations = self._interpreter._get_ops_details()
         computed = {int(index) for operation in operations for index in operation["outputs"]}
         self._details: dict[str, dict[str, Any]] = {}
         for detail in self._interpreter.get_tensor_details():
             shape = detail["shape"]
-            is_map = len(shape) == 4 and shape[0] == 1 and detail["index"] not in inputs
+            is_map = len(shape) == 4 and shape[0] == 1 and detail["index"] != given
             # Depthwise weights have four axes and a leading 1 too; they are no operation's output.
             if is_map and detail["name"] and int(detail["index"]) in computed:
                 self._details.setdefault(detail["name"], detail)
@@ -57,8 +61,9 @@ class TFLiteNet:
 
     def run(self, pixels: NDArray[np.generic], names: Sequence[str]) -> list[Float32Array]:
         """Invoke the net once and read the named maps."""
-        self._interpreter.set_tensor(self._input["index"], self._as_input(pixels)[None])
-        self._interpreter.invoke()
+        with parsing(self.path, "the net cannot be run"):
+            self._interpreter.set_tensor(self._input["index"], self._as_input(pixels)[None])
+            self._interpreter.invoke()
         maps = []
         for name in names:
             detail = self._details[name]

@@ -23,6 +23,7 @@ import numpy as np
 from policrf.argument_types import typed
 from policrf.crf.io.compressed import read_text
 from policrf.crf.io.factors import Factor, Room, build_crf
+from policrf.crf.io.text import parsing
 from policrf.crf.io.toulbar2.cfn_functions import named_function
 from policrf.crf.io.toulbar2.cost_functions import SUPPORTED, Counted, TooWide, count_groups, forbid
 from policrf.crf.model import CRF
@@ -46,23 +47,21 @@ def read_cfn(path: str | Path) -> CRF:
     text = read_text(path, "a cfn model")
     if len(text) * JSON_BYTES > free_bytes():
         raise TooLarge(f"{path}: its {len(text):,} characters do not fit in free memory")
-    try:
+    with parsing(path, "not the JSON of a cfn model"):
         network = json.loads(text)
-    except ValueError as error:
-        raise InvalidFile(f"{path}: not the JSON of a cfn model ({error})") from None
-    return _Network(path, network).crf()
+    return _Network(path, network, len(text)).crf()
 
 
 class _Network:
     """The fields of a file, checked as they are read."""
 
-    def __init__(self, path: str | Path, network: Any) -> None:
+    def __init__(self, path: str | Path, network: Any, written: int) -> None:
         self.path = path
         root = self.mapping(network, "the file")
         self.sign, self.top = self._must_be(self.mapping(root.get("problem", {}), "problem"))
         self._read_variables(self.mapping(root.get("variables"), "variables"))
         self.functions = self.mapping(root.get("functions", {}), "functions")
-        self.room = Room(path, self.cards)
+        self.room = Room(path, self.cards, written)
 
     def error(self, message: str) -> InvalidFile:
         return InvalidFile(f"{self.path}: {message}")

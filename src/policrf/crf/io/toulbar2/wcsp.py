@@ -61,7 +61,7 @@ def read_wcsp(path: str | Path) -> CRF:
     if not top > 0:
         raise tokens.error(f"the upper bound is {top}; it must be above 0")
     cards = read_cardinalities(tokens, n_nodes)
-    reader = _Functions(tokens, cards, top, Room(path, cards))
+    reader = _Functions(tokens, cards, top, Room(path, cards, len(tokens.text)))
     for f in range(n_functions):
         reader.read(f)
     tokens.finish("the last cost function", "the number of cost functions or of tuples is wrong")

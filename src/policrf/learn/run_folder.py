@@ -1,0 +1,28 @@
+"""The folder of a run: the names of its files, and that no new run takes an earlier one's place."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from policrf.errors import InvalidOption
+
+CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+LAST, LOG, CURVES = "last.safetensors", "log.jsonl", "tensorboard"
+JOURNAL = "journal.jsonl"  # of tuned numbers; it is what a checkpoint is to learning
+
+
+def refuse_run(folder: Path) -> None:
+    """Refuse a folder that holds a run: something that a new one would erase."""
+    if any((folder / name).exists() for name in (CHECKPOINT, JOURNAL, BEST, LAST)):
+        raise InvalidOption(
+            f"{folder} holds a run already; go on with it (--resume, resume=True), choose another "
+            "--out, or erase it (--overwrite, overwrite=True)"
+        )
+
+
+def erase_run(folder: Path) -> None:
+    """Remove what an earlier run left; the checkpoint first, so that nobody resumes a part."""
+    for name in (CHECKPOINT, JOURNAL, BEST, LAST, LOG):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / CURVES, ignore_errors=True)

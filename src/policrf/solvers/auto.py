@@ -26,6 +26,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.crf.state import new_state
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers.feasibility.idle_infinities import without_idle_infinities
 from policrf.solvers.first_answer import descend_from, label_when_complete, labels_quickly
 from policrf.solvers.go_on import go_on
 from policrf.solvers.numbers import Numbers, search_options
@@ -55,6 +56,7 @@ SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
 CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
+MESSAGE_SHARE = 0.1  # the same, for messages before annealing
 
 
 @declares(proves="sometimes a bound", options=search_options)
@@ -73,9 +75,15 @@ def auto(run: Run, **numbers: Any) -> None:
     if not _is_open(run):
         _ask_halfway(run, chosen)
         return
+    simpler = without_idle_infinities(run.crf)
+    if simpler is not None:
+        run.crf, run.instance = simpler, None  # the same energy of every labeling
     enough = run.remaining() > 2 * seconds_to_begin(run)
-    if enough and may_be_frustrated(run.crf) and _search(run):
-        return
+    if enough and may_be_frustrated(run.crf):
+        if run.seconds is not None and _has_large_tables(run.crf.arrays):
+            _step(run, "belief_propagation", MESSAGE_SHARE * run.remaining())
+        if _done(run) or _search(run):
+            return
     for solver, share in _first_solvers(run):
         if not _done(run):
             _step(run, solver, None if run.seconds is None else share * run.remaining())
@@ -100,8 +108,9 @@ def _search(run: Run) -> bool:
 
     def anneal(run: Run) -> None:
         sweeps = SWEEPS if run.seconds is None else math.inf
-        run.offer(run.start_labels())
-        cycle_on(run, run.start_labels(), sweeps=sweeps, worth=frustrated)
+        labels = run.start_labels() if run.best is None else run.best
+        run.offer(labels)
+        cycle_on(run, labels, sweeps=sweeps, worth=frustrated)
 
     found: list[bool] = []
     few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
@@ -181,6 +190,11 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
         return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 0.5), *refined]
     first = "belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion"
     return [*quick, (first, 1.0), *refined]
+
+
+def _has_large_tables(a: Arrays) -> bool:
+    """Whether tables join more than two nodes: messages see further there than single relabels."""
+    return bool(((a.clique_kind == TABLE) & (np.diff(a.clique_ptr) > 2)).any())
 
 
 def _written_out(a: Arrays) -> BoolArray:

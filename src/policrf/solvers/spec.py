@@ -26,6 +26,7 @@ from policrf.solvers.options import check_options, read_value
 _FOLDERS = {
     "cuts": ("alpha_expansion",),
     "messages": ("belief_propagation", "tree_reweighted"),
+    "neighbourhoods": ("lns",),
     "moves": ("annealing", "highest_confidence_first", "icm", "lazy_flipper", "unary"),
     "proofs": ("brute_force", "exact"),
     "refine": ("refine",),

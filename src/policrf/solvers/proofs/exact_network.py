@@ -69,6 +69,11 @@ class Network:
         most = max(self.span(), room)
         return float(min(TOTAL / most, LARGEST_SCALE)) if most > 0 else 1.0
 
+    def labels(self, values: list[int]) -> IntArray:
+        """The labels `[nodes]` at these positions of the variables' values."""
+        pairs = zip(self.values, values, strict=False)
+        return np.array([labels[at] for labels, at in pairs], np.int64)
+
     def whole_numbers(self, scale: float, top: int) -> dict[str, Any]:
         """The network in whole numbers, as JSON takes it; `top` stands for forbidden."""
         functions = []

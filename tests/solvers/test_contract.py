@@ -12,7 +12,14 @@ EVERYTHING = {name for name, _ in cases()}
 SOLVERS = pc.list_solvers()
 
 # The cases that a solver refuses; every solver must take all others.
+BOXES_AND_CUSTOM = {
+    "HOP1 over all nodes", "HOP2 over all nodes", "HOP1 and HOP2 overlapping",
+    "quotas of nothing and of too much", "forbidden labels", "custom potentials",
+    "unequal cardinalities, Potts", "everything", "energies of 1e+09", "energies of 1e-09",
+}  # fmt: skip
 REFUSES = {
+    "alpha_beta_swap": BOXES_AND_CUSTOM,
+    "fusion": BOXES_AND_CUSTOM,
     "alpha_expansion": {
         "non-metric tables", "tables that forbid pairs", "an order-3 table", "everything",
         "negative Potts weights", "custom potentials", "unequal cardinalities",

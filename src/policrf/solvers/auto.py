@@ -7,7 +7,8 @@
     all else                          cuts, then refine
     edges and tables that contradict  annealing (thermal cycles) alone, an attempt at a proof where
     each other much (`frustration`)   there are few nodes
-    while `seconds` are left          exact, then annealing, then refine's moves to the end
+    while `seconds` are left          regions solved exactly (`lns`), exact, annealing, then
+                                      refine's moves to the end
 
 Custom cliques are written out as tables, for messages and a proof, where these are small. Where
 they are not, nothing but refine is worth its time. The best labeling so far is kept: no step makes
@@ -55,8 +56,9 @@ CUT_TIME, CUT_NODE_TIME = 0.0003, 4e-6  # what they take, at least: in all and a
 SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
 CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
-PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
-MESSAGE_SHARE = 0.1  # the same, for messages before annealing
+PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
+QUICK_SHARE = 0.1  # the same, of what is soon over where it is of use at all
+QUICK_TIME, LNS_TIME = 0.1, 0.8  # seconds that these make sense with: a process has to start
 
 
 @declares(proves="sometimes a bound", options=search_options)
@@ -80,20 +82,42 @@ def auto(run: Run, **numbers: Any) -> None:
         run.crf, run.instance = simpler, None  # the same energy of every labeling
     enough = run.remaining() > 2 * seconds_to_begin(run)
     if enough and may_be_frustrated(run.crf):
-        if run.seconds is not None and _has_large_tables(run.crf.arrays):
-            _step(run, "belief_propagation", MESSAGE_SHARE * run.remaining())
+        _look_first(run)
         if _done(run) or _search(run):
             return
     for solver, share in _first_solvers(run):
         if not _done(run):
             _step(run, solver, None if run.seconds is None else share * run.remaining())
-    if run.seconds is None:
+    if run.seconds is not None:
+        _prove_and_search(run)
+
+
+def _look_first(run: Run) -> None:
+    """What may be over soon although terms contradict each other: some messages, some of a proof.
+
+    Tables of three nodes and more are what messages and proofs see further through than relabels.
+    """
+    a = run.crf.arrays
+    if run.seconds is None or not (a.clique_kind == TABLE).any():
         return
-    if not _done(run) and run.crf.n_nodes <= PROVABLE:
-        _step(run, "exact", PROOF_SHARE * run.remaining())
-    if not takes(run.crf.arrays) and not _done(run):
-        _step(run, "annealing", ANNEALING_SHARE * run.remaining())
-    _part(run, "annealing" if takes(run.crf.arrays) else "refine", go_on)
+    if (np.diff(a.clique_ptr) > 2).any():
+        _step(run, "belief_propagation", QUICK_SHARE * run.remaining())
+    if FRUSTRATED_PROVABLE < run.crf.n_nodes <= PROVABLE and not _done(run):
+        _step(run, "exact", QUICK_SHARE * run.remaining())
+
+
+def _prove_and_search(run: Run) -> None:
+    """The rest of the time: a proof, regions solved exactly (`lns`), moves, by turns."""
+    cycles = takes(run.crf.arrays)
+    provable = run.crf.n_nodes <= PROVABLE
+    for solver, share in (
+        ("lns", LNS_SHARE), ("exact", PROOF_SHARE if provable else 0.0),
+        ("lns", 0.0 if cycles else LNS_SHARE), ("annealing", 0.0 if cycles else ANNEALING_SHARE),
+    ):  # fmt: skip
+        least = LNS_TIME if solver == "lns" else 0.0
+        if share > 0.0 and share * run.remaining() >= least and not _done(run):
+            _step(run, solver, share * run.remaining())
+    _part(run, "annealing" if cycles else "refine", go_on)
 
 
 def _search(run: Run) -> bool:
@@ -184,17 +208,14 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     Those with all of it stop by themselves. What comes after them gets most of the time.
     """
     a = run.crf.arrays
-    refined = [("refine:start=unary", 0.3)]
+    refined = [("refine:start=unary", 0.2)]
+    if run.crf.n_nodes <= PROVABLE and QUICK_TIME <= QUICK_SHARE * run.remaining() < np.inf:
+        refined = [("exact", QUICK_SHARE), *refined]
     quick = [("refine", 0.3)] if is_opaque(a) else []
     if _written_out(a).any():
         return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 0.5), *refined]
     first = "belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion"
     return [*quick, (first, 1.0), *refined]
-
-
-def _has_large_tables(a: Arrays) -> bool:
-    """Whether tables join more than two nodes: messages see further there than single relabels."""
-    return bool(((a.clique_kind == TABLE) & (np.diff(a.clique_ptr) > 2)).any())
 
 
 def _written_out(a: Arrays) -> BoolArray:

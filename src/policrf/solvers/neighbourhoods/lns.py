@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 
 from policrf.crf.potentials import Connectivity, Custom, LabelOrder
-from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.neighbourhoods.region_solvers import (
     RegionSolver,
     by_highs,
@@ -27,11 +26,11 @@ from policrf.solvers.proofs.exact_subproblem import Subproblem, Whole, whole
 from policrf.solvers.proofs.exact_toulbar2 import has_toulbar2, require_toulbar2
 from policrf.solvers.proofs.priced_out import forbid_priced_out
 from policrf.solvers.run import Run
+from policrf.solvers.solved_start import solved_start
 from policrf.solvers.traits import declares
 from policrf.types import IntArray
 
 Backend = Literal["auto", "highs", "toulbar2"]
-START_SHARE = 0.2  # of the time, for the solver that it starts with
 GROWTH, SHRINKAGE = 1.5, 0.75  # of regions, after a round without gain and after one too long
 LEAST = 2  # nodes of a region
 REGION_TIME, REGION_SHARE = 0.2, 0.03  # seconds of one region at most, or that share of the time
@@ -68,25 +67,10 @@ def lns(
     require_whole_numbers(size=size, regions=regions, table_limit=table_limit)
     if backend == "toulbar2":
         require_toulbar2()
-    labels = first_labels(run, start)
-    run.offer(labels)
+    labels = solved_start(run, start)
     if run.expired() or run.proven():
         return
     search_regions(run, labels, backend=backend, size=size, regions=regions, limit=table_limit)
-
-
-def first_labels(run: Run, start: str) -> IntArray:
-    """The caller's labels or another solver's, allowed if such are found."""
-    labels = run.start_labels()
-    if run.initial is None and not run.expired():
-        from policrf.solvers import solve
-
-        problem = run.instance if run.instance is not None else run.crf
-        seconds = None if run.seconds is None else START_SHARE * run.remaining()
-        found = solve(problem, start, seconds=seconds, seed=run.seed, go_on=False)
-        run.inherit(found)
-        labels = found.labels
-    return labels if run.expired() else allowed_start(run, labels)
 
 
 def search_regions(

@@ -57,6 +57,7 @@ SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
 CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
+LAST_LNS_SHARE = 0.6
 QUICK_SHARE = 0.1  # the same, of what is soon over where it is of use at all
 QUICK_TIME, LNS_TIME = 0.1, 0.8  # seconds that these make sense with: a process has to start
 
@@ -109,13 +110,14 @@ def _look_first(run: Run) -> None:
 def _prove_and_search(run: Run) -> None:
     """The rest of the time: a proof, regions solved exactly (`lns`), moves, by turns."""
     cycles = takes(run.crf.arrays)
-    provable = run.crf.n_nodes <= PROVABLE
-    for solver, share in (
-        ("lns", LNS_SHARE), ("exact", PROOF_SHARE if provable else 0.0),
-        ("lns", 0.0 if cycles else LNS_SHARE), ("annealing", 0.0 if cycles else ANNEALING_SHARE),
-    ):  # fmt: skip
-        least = LNS_TIME if solver == "lns" else 0.0
-        if share > 0.0 and share * run.remaining() >= least and not _done(run):
+    steps = [("lns", LNS_SHARE)]
+    if run.crf.n_nodes <= PROVABLE:
+        steps.append(("exact", PROOF_SHARE))
+    if not cycles:
+        steps += [("lns", LAST_LNS_SHARE), ("annealing", ANNEALING_SHARE)]
+    for solver, share in steps:
+        enough = solver != "lns" or share * run.remaining() >= LNS_TIME
+        if enough and not _done(run):
             _step(run, solver, share * run.remaining())
     _part(run, "annealing" if cycles else "refine", go_on)
 
@@ -208,7 +210,8 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     Those with all of it stop by themselves. What comes after them gets most of the time.
     """
     a = run.crf.arrays
-    refined = [("refine:start=unary", 0.2)]
+    hard = (a.clique_kind == TABLE).any() and not takes(a)  # regions find more there
+    refined = [("refine:start=unary", 0.05 if hard else 0.2)]
     if run.crf.n_nodes <= PROVABLE and QUICK_TIME <= QUICK_SHARE * run.remaining() < np.inf:
         refined = [("exact", QUICK_SHARE), *refined]
     quick = [("refine", 0.3)] if is_opaque(a) else []

@@ -6,6 +6,7 @@ from tests.solvers.proofs.test_exact import needs_toulbar2
 
 import policrf as pc
 from policrf.errors import InvalidOption
+from policrf.solvers.neighbourhoods import lns as lns_module
 from policrf.solvers.neighbourhoods import toulbar2_service
 from policrf.solvers.neighbourhoods.regions import Regions
 from policrf.solvers.neighbourhoods.toulbar2_service import Toulbar2Service
@@ -127,3 +128,21 @@ def test_a_service_that_does_not_answer_is_ended(monkeypatch):
     with Toulbar2Service(lambda: True) as service:
         assert service.ask(TASK, 0.0) == (None, False)
         assert service._process is None
+
+
+def test_a_search_that_is_stuck_changes_what_it_is_forced_to(monkeypatch):
+    """Regions of one node cannot leave a local minimum; forced changes can, and keep the best."""
+    monkeypatch.setattr(lns_module, "SHRINKAGE", 0.0)
+    monkeypatch.setattr(lns_module, "LEAST", 1)
+    real = lns_module.Search.improve
+
+    def late(self, nodes, most):
+        real(self, nodes, most)
+        self.size, self.late = 1, self.late + 1
+
+    monkeypatch.setattr(lns_module.Search, "improve", late)
+    crf = pc.CRF([[0.0, -0.1]] * 3, pc.Potts([[0, 1], [1, 2]], 1.0))
+    start = np.zeros(3, np.int64)
+    for regions, energy in ((lns_module.STUCK, 0.0), (40, -0.3)):
+        found = pc.solve(crf, "lns:backend=highs", size=1, regions=regions, initial=start)
+        assert found.energy == pytest.approx(energy)

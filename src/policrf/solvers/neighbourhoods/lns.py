@@ -2,7 +2,9 @@
 
 Regions start small and grow when all of them have been tried without a gain; one that takes too
 long makes the next ones smaller. Labelings of equal energy are accepted, so that plateaus are
-crossed. Regions are solved by toulbar2 where it is installed and takes the terms, else by HiGHS.
+crossed. When several took too long without a gain, nothing more is found near these labels: from
+the best ones, a few nodes are forced to change, the regions around them follow, and regions are
+small again. toulbar2 solves them where it is installed and takes the terms, else HiGHS.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 
 from policrf.crf.potentials import Connectivity, Custom, LabelOrder
 from policrf.solvers.neighbourhoods.region_solvers import (
+    Answer,
     RegionSolver,
     by_highs,
     by_toulbar2,
@@ -33,6 +36,8 @@ from policrf.types import IntArray
 Backend = Literal["auto", "highs", "toulbar2"]
 GROWTH, SHRINKAGE = 1.5, 0.75  # of regions, after a round without gain and after one too long
 LEAST = 2  # nodes of a region
+STUCK = 3  # regions that took too long since the last gain
+KICKS = 4  # nodes that are forced to change then
 REGION_TIME, REGION_SHARE = 0.2, 0.03  # seconds of one region at most, or that share of the time
 
 
@@ -93,6 +98,10 @@ def search_regions(
         while not (run.expired() or run.proven() or search.complete):
             if run.seconds is None and count >= regions:
                 break
+            if search.late >= STUCK:
+                search.go_back(size)
+                for _ in range(KICKS):
+                    search.kick(drawn.draw(size))
             search.improve(drawn.draw(min(search.size, most)), most)
             count += 1
     run.info["regions"] = run.info.get("regions", 0) + count
@@ -108,26 +117,48 @@ class Search:
         self.run, self.model, self.labels, self.size = run, model, labels.copy(), size
         self.complete = False
         """Whether a region was the whole model, and finished."""
+        self.late = 0
+        """Regions that took too long since the last gain or kick."""
         self._network, self._program = network, by_highs(run.expired)
         self._tried = 0  # nodes in regions since the last gain or growth
 
     def improve(self, nodes: IntArray, most: int) -> None:
         """Solve the region; `most` is how many nodes have a choice in all."""
-        run = self.run
         region = Subproblem(self.model, self.labels, nodes)
-        seconds = max(REGION_TIME, 0.0 if run.seconds is None else REGION_SHARE * run.seconds)
-        own = self.labels[region.nodes]
-        solver = self._network if self._network and takes_toulbar2(region) else self._program
-        answer = solver(region, own, min(seconds, run.remaining()))
-        gained = self._take(region, answer.labels, region.energy(own))
+        before = region.energy(self.labels[region.nodes])
+        answer = self._solve(region, before)
+        gained = self._take(region, answer.labels, before)
         if not answer.finished:
-            self._tried = 0
+            self._tried, self.late = 0, 0 if gained else self.late + 1
             self.size = max(LEAST, int(SHRINKAGE * len(nodes)))
             return
         self.complete = len(nodes) == most
         self._tried = 0 if gained else self._tried + len(nodes)
         if self._tried >= most:
             self._tried, self.size = 0, int(GROWTH * self.size) + 1
+
+    def go_back(self, size: int) -> None:
+        """To the best labels, and to regions of this size."""
+        assert self.run.best is not None
+        self.labels, self.size, self.late, self._tried = self.run.best.copy(), size, 0, 0
+
+    def kick(self, nodes: IntArray) -> None:
+        """Force one of the nodes to change, and let the others follow, at any price."""
+        region = Subproblem(self.model, self.labels, nodes)
+        node = int(self.run.rng.integers(region.free))
+        region.alive[node, self.labels[region.nodes[node]]] = False
+        answer = self._solve(region, np.inf)
+        if answer.labels is not None and np.isfinite(region.energy(answer.labels)):
+            self.labels[region.nodes] = answer.labels
+
+    def _solve(self, region: Subproblem, upper: float) -> Answer:
+        if not (region.alive.sum(axis=1) > 1).any():
+            return Answer(np.argmax(region.alive, axis=1).astype(np.int64), True)
+        run = self.run
+        seconds = max(REGION_TIME, 0.0 if run.seconds is None else REGION_SHARE * run.seconds)
+        solver = self._network if self._network and takes_toulbar2(region) else self._program
+        own = self.labels[region.nodes]
+        return solver(region, own, min(seconds, run.remaining()), upper=upper)
 
     def _take(self, region: Subproblem, labels: IntArray | None, before: float) -> bool:
         """Keep labels [K] that cost no more; whether they cost less."""

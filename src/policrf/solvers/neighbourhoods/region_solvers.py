@@ -29,8 +29,10 @@ class Answer(NamedTuple):
 class RegionSolver(Protocol):
     """Finds labels of a region that cost no more than those it has."""
 
-    def __call__(self, region: Subproblem, labels: IntArray, seconds: float) -> Answer:
-        """`labels` [K] are the region's, of finite energy."""
+    def __call__(
+        self, region: Subproblem, labels: IntArray, seconds: float, *, upper: float
+    ) -> Answer:
+        """`labels` [K] are the region's, of energy `upper`; +inf: some of them are not allowed."""
 
 
 def takes_toulbar2(region: Subproblem) -> bool:
@@ -42,14 +44,14 @@ def by_toulbar2(service: Toulbar2Service) -> RegionSolver:
     """Networks of whole numbers, one after the other."""
     asked = 0
 
-    def solve(region: Subproblem, labels: IntArray, seconds: float) -> Answer:
+    def solve(region: Subproblem, labels: IntArray, seconds: float, *, upper: float) -> Answer:
         nonlocal asked
         asked += 1
         network = build_network(region.arrays, region.alive)
         if network is None or np.isinf(network.constant):
             return Answer(None, True)
-        energy = region.energy(labels)
-        task, _ = whole_number_task(network, energy, 4 * region.terms.rounding(energy), asked)
+        most = network.constant + network.span() if np.isinf(upper) else upper
+        task, _ = whole_number_task(network, most, 4 * region.terms.rounding(most), asked)
         values, finished = service.ask(task | {"vac": 0}, seconds)
         if values is None:
             return Answer(None, finished)
@@ -63,15 +65,15 @@ def by_toulbar2(service: Toulbar2Service) -> RegionSolver:
 def by_highs(expired: Callable[[], bool]) -> RegionSolver:
     """Mixed-integer programs."""
 
-    def solve(region: Subproblem, labels: IntArray, seconds: float) -> Answer:
+    def solve(region: Subproblem, labels: IntArray, seconds: float, *, upper: float) -> Answer:
         model = build_model(region.arrays, region.alive, labels, expired)
         if model is None:
             return Answer(None, False)
-        energy = region.energy(labels)
+        margin = 0.0 if np.isinf(upper) else 4 * region.terms.rounding(upper)
         result = solve_milp(
-            model.milp, Limits(max(seconds, QUICK), 0.0, expired), upper=energy,
-            margin=4 * region.terms.rounding(energy), seed=0,
-            on_bound=lambda value, margin: None, on_solution=lambda values: None,
+            model.milp, Limits(max(seconds, QUICK), 0.0, expired), upper=upper,
+            margin=margin, seed=0, on_bound=lambda value, margin: None,
+            on_solution=lambda values: None,
         )  # fmt: skip
         if result.values is None:
             return Answer(None, result.finished)

@@ -88,6 +88,7 @@ PARTS = {
     "docs/calibration.md": {"calibration-rules": results_of("calibration-rules")},
     "docs/learning.md": {"tuned-numbers": results_of("tuned-numbers")},
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
+    "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},
     "docs/frustrated_fields.md": {
         "large": results_of("large/large"),
         "large-growth": results_of("large/large-growth"),

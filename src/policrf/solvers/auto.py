@@ -103,7 +103,7 @@ def _look_first(run: Run) -> None:
         return
     if (np.diff(a.clique_ptr) > 2).any():
         _step(run, "belief_propagation", QUICK_SHARE * run.remaining())
-    if FRUSTRATED_PROVABLE < run.crf.n_nodes <= PROVABLE and not _done(run):
+    if run.crf.n_nodes <= PROVABLE and not _done(run):
         _step(run, "exact", QUICK_SHARE * run.remaining())
 
 

@@ -116,7 +116,7 @@ class Search:
     ) -> None:
         self.run, self.model, self.labels, self.size = run, model, labels.copy(), size
         self.complete = False
-        """Whether a region was the whole model, and finished."""
+        """Whether regions as large as there are have all been solved without a gain."""
         self.late = 0
         """Regions that took too long since the last gain or kick."""
         self._network, self._program = network, by_highs(run.expired)
@@ -132,10 +132,10 @@ class Search:
             self._tried, self.late = 0, 0 if gained else self.late + 1
             self.size = max(LEAST, int(SHRINKAGE * len(nodes)))
             return
-        self.complete = len(nodes) == most
         self._tried = 0 if gained else self._tried + len(nodes)
         if self._tried >= most:
-            self._tried, self.size = 0, int(GROWTH * self.size) + 1
+            self.complete = self.size >= most
+            self._tried, self.size = 0, min(int(GROWTH * self.size) + 1, most)
 
     def go_back(self, size: int) -> None:
         """To the best labels, and to regions of this size."""

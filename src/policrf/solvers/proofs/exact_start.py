@@ -51,8 +51,9 @@ def search_first(
     for solver, share in shares.items():
         if run.expired() or run.proven():
             break
-        # Random moves would take all the time there is.
+        # Random moves would take all the time there is; cycles do, where nothing else is to come.
         options = {"cliques": False, "halfway": False} if solver == "refine" else {}
+        options |= {"tighten": True} if solver == "tree_reweighted" and alone else {}
         initial = None if solver == "refine" and _takes_cuts(crf) else labels
         try:
             found = solve(

@@ -22,6 +22,7 @@ import numpy as np
 
 from policrf.errors import MissingDependency
 from policrf.solvers import helper_processes
+from policrf.solvers.claims import UNIT
 from policrf.solvers.proofs import toulbar2_worker
 from policrf.solvers.proofs.exact_network import Network
 from policrf.types import IntArray
@@ -94,7 +95,9 @@ def whole_number_task(
     room = max(upper - network.constant, 0.0) + 2 * margin
     network.cut_off(room)
     scale = network.scale(room)
-    top = math.floor(room * scale * (1 + 1e-12)) + 2
+    # `room` may be a sum over all functions, and is never to be below what they add up to.
+    slack = 1e-12 + 4 * UNIT * len(network.functions)
+    top = math.floor(room * scale * (1 + slack)) + 2
     return network.whole_numbers(scale, top) | {"seed": seed % 2**31 + 1}, scale
 
 

@@ -64,7 +64,7 @@ def test_an_own_function_is_a_solver():
 
 def test_unknown_names_and_options_are_explained():
     crf = pc.CRF([[1.0, 0.0]])
-    with pytest.raises(UnknownName, match="no solver is called 'magic'; there are alpha_expansion"):
+    with pytest.raises(UnknownName, match="no solver is called 'magic'; there are alpha_beta_swap"):
         pc.solve(crf, "magic")
     with pytest.raises(InvalidOption, match="icm has no option 'sweeps'; it takes none"):
         pc.solve(crf, "icm", sweeps=3)

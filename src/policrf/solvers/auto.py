@@ -59,7 +59,7 @@ CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
 QUICK_SHARE = 0.1  # the same, of what is soon over where it is of use at all
-QUICK_TIME, LNS_TIME = 0.1, 0.8  # seconds that these make sense with: a process has to start
+QUICK_TIME, LNS_TIME = 0.3, 0.8  # seconds that these make sense with: a process has to start
 
 
 @declares(proves="sometimes a bound", options=search_options)
@@ -99,12 +99,17 @@ def _look_first(run: Run) -> None:
     Tables of three nodes and more are what messages and proofs see further through than relabels.
     """
     a = run.crf.arrays
-    if run.seconds is None or not (a.clique_kind == TABLE).any():
+    if not (a.clique_kind == TABLE).any() or not _has_time_for_a_look(run):
         return
     if (np.diff(a.clique_ptr) > 2).any():
         _step(run, "belief_propagation", QUICK_SHARE * run.remaining())
     if run.crf.n_nodes <= PROVABLE and not _done(run):
         _step(run, "exact", QUICK_SHARE * run.remaining())
+
+
+def _has_time_for_a_look(run: Run) -> bool:
+    """Whether a small share of the time is enough to begin with something."""
+    return QUICK_TIME <= QUICK_SHARE * run.remaining() < np.inf
 
 
 def _prove_and_search(run: Run) -> None:
@@ -212,7 +217,7 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     a = run.crf.arrays
     hard = (a.clique_kind == TABLE).any() and not takes(a)  # regions find more there
     refined = [("refine:start=unary", 0.05 if hard else 0.2)]
-    if run.crf.n_nodes <= PROVABLE and QUICK_TIME <= QUICK_SHARE * run.remaining() < np.inf:
+    if run.crf.n_nodes <= PROVABLE and _has_time_for_a_look(run):
         refined = [("exact", QUICK_SHARE), *refined]
     quick = [("refine", 0.3)] if is_opaque(a) else []
     if _written_out(a).any():

@@ -108,6 +108,7 @@ PARTS = {
     }
     | {"general-summary": first_table_of("general")},
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
+    "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},
     "docs/frustrated_fields.md": {
         "large": results_of("large/large"),
         "large-growth": results_of("large/large-growth"),

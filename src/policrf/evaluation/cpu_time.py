@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from policrf.solvers import helper_processes
+
 SHORT = 0.05  # seconds of a solve that is over too soon to be measured once
 PATIENCE = 10  # wall time / CPU time from which on a solver waits for something, and time runs
 GRACE = 1.0  # seconds of waiting that are the machine's: others had the processor
@@ -17,7 +19,7 @@ GRACE = 1.0  # seconds of waiting that are the machine's: others had the process
 
 @contextmanager
 def cpu_budgets(patience: float = PATIENCE) -> Iterator[None]:
-    """Within, `time.perf_counter` tells CPU time, of all threads and of children that have ended.
+    """Within, `time.perf_counter` tells CPU time, of all threads and of processes that help.
 
     Wall time / `patience` after the first second counts at least: a solver that waits for a
     process comes to an end, and one that the machine let wait for a while loses nothing.
@@ -39,6 +41,6 @@ def cpu_budgets(patience: float = PATIENCE) -> Iterator[None]:
 
 
 def _children() -> float:
-    """CPU seconds of this process's children that have ended."""
+    """CPU seconds of this process's children: those that have ended, and solvers' helpers."""
     times = os.times()
-    return times.children_user + times.children_system
+    return times.children_user + times.children_system + helper_processes.cpu_seconds()

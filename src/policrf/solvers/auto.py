@@ -7,7 +7,8 @@
     all else                          cuts, then refine
     edges and tables that contradict  annealing (thermal cycles) alone, an attempt at a proof where
     each other much (`frustration`)   there are few nodes
-    while `seconds` are left          exact, then annealing, then refine's moves to the end
+    while `seconds` are left          regions solved exactly (`lns`), exact, annealing, then
+                                      refine's moves to the end
 
 Custom cliques are written out as tables, for messages and a proof, where these are small. Where
 they are not, nothing but refine is worth its time. The best labeling so far is kept: no step makes
@@ -26,6 +27,7 @@ from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
 from policrf.crf.state import new_state
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers.feasibility.idle_infinities import without_idle_infinities
 from policrf.solvers.first_answer import descend_from, label_when_complete, labels_quickly
 from policrf.solvers.go_on import go_on
 from policrf.solvers.numbers import Numbers, search_options
@@ -54,7 +56,10 @@ CUT_TIME, CUT_NODE_TIME = 0.0003, 4e-6  # what they take, at least: in all and a
 SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
 CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
-PROOF_SHARE, ANNEALING_SHARE = 0.5, 0.3  # of the time left
+PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
+LAST_LNS_SHARE = 0.6
+QUICK_SHARE = 0.1  # the same, of what is soon over where it is of use at all
+QUICK_TIME, LNS_TIME = 0.3, 0.8  # seconds that these make sense with: a process has to start
 
 
 @declares(proves="sometimes a bound", options=search_options)
@@ -73,19 +78,53 @@ def auto(run: Run, **numbers: Any) -> None:
     if not _is_open(run):
         _ask_halfway(run, chosen)
         return
+    simpler = without_idle_infinities(run.crf)
+    if simpler is not None:
+        run.crf, run.instance = simpler, None  # the same energy of every labeling
     enough = run.remaining() > 2 * seconds_to_begin(run)
-    if enough and may_be_frustrated(run.crf) and _search(run):
-        return
+    if enough and may_be_frustrated(run.crf):
+        _look_first(run)
+        if _done(run) or _search(run):
+            return
     for solver, share in _first_solvers(run):
         if not _done(run):
             _step(run, solver, None if run.seconds is None else share * run.remaining())
-    if run.seconds is None:
+    if run.seconds is not None:
+        _prove_and_search(run)
+
+
+def _look_first(run: Run) -> None:
+    """What may be over soon although terms contradict each other: some messages, some of a proof.
+
+    Tables of three nodes and more are what messages and proofs see further through than relabels.
+    """
+    a = run.crf.arrays
+    if not (a.clique_kind == TABLE).any() or not _has_time_for_a_look(run):
         return
-    if not _done(run) and run.crf.n_nodes <= PROVABLE:
-        _step(run, "exact", PROOF_SHARE * run.remaining())
-    if not takes(run.crf.arrays) and not _done(run):
-        _step(run, "annealing", ANNEALING_SHARE * run.remaining())
-    _part(run, "annealing" if takes(run.crf.arrays) else "refine", go_on)
+    if (np.diff(a.clique_ptr) > 2).any():
+        _step(run, "belief_propagation", QUICK_SHARE * run.remaining())
+    if run.crf.n_nodes <= PROVABLE and not _done(run):
+        _step(run, "exact", QUICK_SHARE * run.remaining())
+
+
+def _has_time_for_a_look(run: Run) -> bool:
+    """Whether a small share of the time is enough to begin with something."""
+    return QUICK_TIME <= QUICK_SHARE * run.remaining() < np.inf
+
+
+def _prove_and_search(run: Run) -> None:
+    """The rest of the time: a proof, regions solved exactly (`lns`), moves, by turns."""
+    cycles = takes(run.crf.arrays)
+    steps = [("lns", LNS_SHARE)]
+    if run.crf.n_nodes <= PROVABLE:
+        steps.append(("exact", PROOF_SHARE))
+    if not cycles:
+        steps += [("lns", LAST_LNS_SHARE), ("annealing", ANNEALING_SHARE)]
+    for solver, share in steps:
+        enough = solver != "lns" or share * run.remaining() >= LNS_TIME
+        if enough and not _done(run):
+            _step(run, solver, share * run.remaining())
+    _part(run, "annealing" if cycles else "refine", go_on)
 
 
 def _search(run: Run) -> bool:
@@ -100,8 +139,9 @@ def _search(run: Run) -> bool:
 
     def anneal(run: Run) -> None:
         sweeps = SWEEPS if run.seconds is None else math.inf
-        run.offer(run.start_labels())
-        cycle_on(run, run.start_labels(), sweeps=sweeps, worth=frustrated)
+        labels = run.start_labels() if run.best is None else run.best
+        run.offer(labels)
+        cycle_on(run, labels, sweeps=sweeps, worth=frustrated)
 
     found: list[bool] = []
     few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
@@ -175,7 +215,10 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     Those with all of it stop by themselves. What comes after them gets most of the time.
     """
     a = run.crf.arrays
-    refined = [("refine:start=unary", 0.3)]
+    hard = (a.clique_kind == TABLE).any() and not takes(a)  # regions find more there
+    refined = [("refine:start=unary", 0.05 if hard else 0.2)]
+    if run.crf.n_nodes <= PROVABLE and _has_time_for_a_look(run):
+        refined = [("exact", QUICK_SHARE), *refined]
     quick = [("refine", 0.3)] if is_opaque(a) else []
     if _written_out(a).any():
         return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 0.5), *refined]

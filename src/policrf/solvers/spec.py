@@ -25,8 +25,10 @@ from policrf.solvers.options import check_options, read_value
 
 _FOLDERS = {
     "cuts": ("alpha_expansion",),
+    "fusion": ("alpha_beta_swap", "fusion"),
     "messages": ("belief_propagation", "tree_reweighted"),
     "moves": ("annealing", "highest_confidence_first", "icm", "lazy_flipper", "unary"),
+    "neighbourhoods": ("lns",),
     "proofs": ("brute_force", "exact"),
     "refine": ("refine",),
     "relaxations": ("dual_decomposition", "mean_field"),
@@ -45,6 +47,7 @@ SOLVERS = Registry(
 # What others call them.
 ALIASES = {
     "a-expansion": "alpha_expansion", "alpha-expansion": "alpha_expansion",
+    "alpha-beta-swap": "alpha_beta_swap", "swap": "alpha_beta_swap",
     "hcf": "highest_confidence_first",
     "bp": "belief_propagation", "lbp": "belief_propagation", "dd": "dual_decomposition",
     "ilp": "exact", "trws": "tree_reweighted", "trw-s": "tree_reweighted",

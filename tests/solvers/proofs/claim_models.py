@@ -34,7 +34,7 @@ def claim_model(seed):
         parts.append(_part(rng, size, n_labels))
         if left < 1:
             break
-    return _joined(parts)
+    return joined(parts)
 
 
 def _part(rng, size, n_labels):
@@ -91,7 +91,7 @@ def _styled(crf, style, scale, rng):
     return pc.CRF(unary, *groups, cardinalities=crf.cardinalities)
 
 
-def _joined(parts):
+def joined(parts):
     """Side by side, in one CRF."""
     if len(parts) == 1:
         return parts[0]

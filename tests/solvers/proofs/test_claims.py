@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.solvers.proofs.adversarial_models import adversarial_model
 from tests.solvers.proofs.claim_models import ExactMinimum, claim_model, complaints
 from tests.solvers.proofs.test_exact import needs_toulbar2
 
@@ -27,9 +28,9 @@ SLOWER = (
 )
 
 
-def check_claims(seed, solvers, monkeypatch):
+def check_claims(seed, solvers, monkeypatch, make=claim_model):
     """`solvers` with up to so many bits of labelings that `exact` enumerates."""
-    crf = claim_model(seed)
+    crf = make(seed)
     exact = ExactMinimum(crf)
     for solver, enumerated in solvers:
         monkeypatch.setattr(exact_part, "ENUMERATED", enumerated)
@@ -38,22 +39,24 @@ def check_claims(seed, solvers, monkeypatch):
         except UnsupportedPotential:
             continue
         wrong = complaints(exact, solution)
-        assert not wrong, (seed, solver, wrong, solution.info)
+        assert not wrong, (make.__name__, seed, solver, wrong, solution.info)
 
 
-def check_seeds(seeds, monkeypatch):
+def check_seeds(seeds, monkeypatch, make=claim_model):
     for seed in seeds:
-        check_claims(seed, QUICK if seed % 3 else QUICK + SLOWER, monkeypatch)
+        check_claims(seed, QUICK if seed % 3 else QUICK + SLOWER, monkeypatch, make)
 
 
-def test_claims_hold_on_five_hundred_models(monkeypatch):
-    check_seeds(range(500), monkeypatch)
+@pytest.mark.parametrize("make", [claim_model, adversarial_model])
+def test_claims_hold_on_five_hundred_models(make, monkeypatch):
+    check_seeds(range(250), monkeypatch, make)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(500, 5500, 500))
-def test_claims_hold_on_thousands_of_models(first, monkeypatch):
-    check_seeds(range(first, first + 500), monkeypatch)
+@pytest.mark.parametrize("make", [claim_model, adversarial_model])
+@pytest.mark.parametrize("first", range(250, 5250, 500))
+def test_claims_hold_on_thousands_of_models(first, make, monkeypatch):
+    check_seeds(range(first, first + 500), monkeypatch, make)
 
 
 def test_a_first_labeling_that_pays_a_penalty_blurs_no_bound_of_the_trace(monkeypatch):
@@ -73,8 +76,9 @@ def test_messages_that_huge_costs_blur_prove_nothing(monkeypatch):
 @needs_toulbar2
 @pytest.mark.parametrize("step", [40, pytest.param(4, marks=pytest.mark.slow)])
 def test_claims_of_toulbar2_hold(step, monkeypatch):
-    for seed in range(0, 1200, step):
-        check_claims(seed, [("exact:backend=toulbar2", -1.0)], monkeypatch)
+    for seed in range(0, 600, step):
+        for make in (claim_model, adversarial_model):
+            check_claims(seed, [("exact:backend=toulbar2", -1.0)], monkeypatch, make)
 
 
 @needs_toulbar2

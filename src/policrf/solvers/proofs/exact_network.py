@@ -69,6 +69,11 @@ class Network:
         most = max(self.span(), room)
         return float(min(TOTAL / most, LARGEST_SCALE)) if most > 0 else 1.0
 
+    def labels(self, values: list[int]) -> IntArray:
+        """The labels `[nodes]` at these positions of the variables' values."""
+        pairs = zip(self.values, values, strict=False)
+        return np.array([labels[at] for labels, at in pairs], np.int64)
+
     def whole_numbers(self, scale: float, top: int) -> dict[str, Any]:
         """The network in whole numbers, as JSON takes it; `top` stands for forbidden."""
         functions = []
@@ -96,8 +101,7 @@ def build_network(
     held = np.flatnonzero(fixed >= 0)
     network.constant += float(a.unary[held, fixed[held]].sum())
     unary = _add_potts(network, a, fixed, variable)
-    for k, i in enumerate(nodes):
-        network.add([k], unary[i, values[k]])
+    own = [unary[i, values[k]] for k, i in enumerate(nodes)]
     for c in range(len(a.clique_kind)):
         if c % LOOK_EVERY == 0 and late():
             return None
@@ -111,7 +115,9 @@ def build_network(
             table = clique_table(a, c)
             shapes = zip(members, table.shape, strict=True)
             labels = [np.flatnonzero(alive[i, :n]) for i, n in shapes]
-            _add_table(network, members, variable, table[np.ix_(*labels)])
+            _add_table(network, own, variable[members], table[np.ix_(*labels)])
+    for k, costs in enumerate(own):
+        network.add([k], costs)
     return network
 
 
@@ -134,10 +140,19 @@ def _add_potts(network: Network, a: Arrays, fixed: IntArray, variable: IntArray)
     return unary
 
 
-def _add_table(network: Network, members: IntArray, variable: IntArray, table: FloatArray) -> None:
-    free = [k for k, i in enumerate(members) if variable[i] >= 0]
-    shape = [table.shape[k] for k in free]
-    network.add([int(variable[members[k]]) for k in free], table.reshape(shape))
+def _add_table(
+    network: Network, own: list[FloatArray], variables: IntArray, table: FloatArray
+) -> None:
+    """A table over `variables` [K], −1 where fixed; that of one variable goes to its `own` costs.
+
+    All tables of one variable are then one function: there may be very many of them.
+    """
+    free = [k for k in range(len(variables)) if variables[k] >= 0]
+    costs = table.reshape([table.shape[k] for k in free])
+    if len(free) == 1:
+        own[int(variables[free[0]])] = own[int(variables[free[0]])] + costs
+    else:
+        network.add([int(variables[k]) for k in free], costs)
 
 
 def _add_counting(

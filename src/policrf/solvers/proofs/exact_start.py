@@ -19,6 +19,7 @@ from policrf.types import IntArray, Solution
 
 LONGEST = 60.0  # seconds of one method, without a limit
 SHARES = {"tree_reweighted": 0.25, "belief_propagation": 0.1, "refine": 0.15}  # of the time left
+SHARES_WITH_LABELS = {"tree_reweighted": 0.15, "refine": 0.05}  # where the caller has some
 ALONE = 0.8  # the share of messages where nothing else can prove anything
 
 
@@ -42,16 +43,17 @@ def search_first(
     """
     terms = terms_of(crf.arrays)  # with tables for what the CRF itself does not tell
     run.bound(terms.lowest, lost + terms.rounding(terms.lowest))
-    shares = dict(SHARES)
+    shares = dict(SHARES if run.initial is None else SHARES_WITH_LABELS)
     if not (crf.arrays.clique_kind >= TABLE).any():
-        del shares["belief_propagation"]
+        shares.pop("belief_propagation", None)
     if alone:
         shares["tree_reweighted"] = ALONE
     for solver, share in shares.items():
         if run.expired() or run.proven():
             break
-        # Random moves would take all the time there is.
+        # Random moves would take all the time there is; cycles do, where nothing else is to come.
         options = {"cliques": False, "halfway": False} if solver == "refine" else {}
+        options |= {"tighten": True} if solver == "tree_reweighted" and alone else {}
         initial = None if solver == "refine" and _takes_cuts(crf) else labels
         try:
             found = solve(

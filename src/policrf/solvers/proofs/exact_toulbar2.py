@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policrf.errors import MissingDependency
+from policrf.solvers import helper_processes
+from policrf.solvers.claims import UNIT
 from policrf.solvers.proofs import toulbar2_worker
 from policrf.solvers.proofs.exact_network import Network
 from policrf.types import IntArray
@@ -63,12 +65,8 @@ def solve_network(
     unknown = np.isinf(upper)
     if unknown:
         upper = network.constant + network.span()
-    # What a labeling of that energy costs here, and never less: it must not be forbidden.
-    room = max(upper - network.constant, 0.0) + 2 * margin
-    network.cut_off(room)
-    scale = network.scale(room)
-    top = math.floor(room * scale * (1 + 1e-12)) + 2
-    task = network.whole_numbers(scale, top) | {"seed": seed % 2**31 + 1}
+    task, scale = whole_number_task(network, upper, margin, seed)
+    top = task["top"]
     answer = run_worker(task, seconds, expired)
     if answer is None:
         return NetworkResult(None, -np.inf, 0.0)
@@ -79,12 +77,28 @@ def solve_network(
             return NetworkResult(None, np.inf, 0.0)
         answer["bound"] = top
     if answer["values"] is not None:
-        pairs = zip(network.values, answer["values"], strict=False)
-        labels = np.array([values[at] for values, at in pairs], np.int64)
+        labels = network.labels(answer["values"])
     # Every cost was rounded down, by up to one unit a function.
     half = 0.5 * len(network.functions) / scale
     bound = network.constant + min(answer["bound"], top) / scale
     return NetworkResult(labels, min(bound, upper) + half, half)
+
+
+def whole_number_task(
+    network: Network, upper: float, margin: float, seed: int
+) -> tuple[dict[str, Any], float]:
+    """The network for a worker, and units of its costs in one unit of energy.
+
+    A labeling of energy `upper`, off by `margin` at most, is just allowed.
+    """
+    # What a labeling of that energy costs here, and never less: it must not be forbidden.
+    room = max(upper - network.constant, 0.0) + 2 * margin
+    network.cut_off(room)
+    scale = network.scale(room)
+    # `room` may be a sum over all functions, and is never to be below what they add up to.
+    slack = 1e-12 + 4 * UNIT * len(network.functions)
+    top = math.floor(room * scale * (1 + slack)) + 2
+    return network.whole_numbers(scale, top) | {"seed": seed % 2**31 + 1}, scale
 
 
 def run_worker(
@@ -104,6 +118,7 @@ def run_worker(
             start_new_session=True,  # Ctrl-C is ours to hear, and ends it below
             pass_fds=(read_end,) if os.name == "posix" else (),
         )
+        helper_processes.begin(process.pid)
         try:
             while process.poll() is None:
                 if not stopped and (time.perf_counter() > deadline or expired()):
@@ -115,6 +130,7 @@ def run_worker(
         finally:
             process.kill()
             process.wait()
+            helper_processes.end(process.pid)
             os.close(read_end)
             os.close(life)
         reply.seek(0)

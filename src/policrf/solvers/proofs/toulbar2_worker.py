@@ -22,7 +22,7 @@ def solve_network(task: dict[str, Any]) -> dict[str, Any]:
     """`values` (or None), their `cost` and the `bound`, in whole numbers."""
     import pytoulbar2
 
-    problem = pytoulbar2.CFN(task["top"], resolution=0, seed=task["seed"], vac=1)
+    problem = pytoulbar2.CFN(task["top"], resolution=0, seed=task["seed"], vac=task.get("vac", 1))
     problem.Option.showSolutions = 0
     for k, size in enumerate(task["domains"]):
         problem.AddVariable(f"x{k}", range(size))

@@ -146,8 +146,8 @@ def learn(
 
 def energy_weights(instances: Sequence[Instance]) -> dict[str, Any]:
     """The weights that prepared data is under, for the policy's file; nothing for other data."""
-    energy = getattr(instances, "energy", None)
-    if not hasattr(energy, "as_dict"):
+    energy: Any = getattr(instances, "energy", None)
+    if energy is None:
         return {}
     return {"weights": as_json(energy.as_dict(), infinity="inf")}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +76,7 @@ def _written(config: Request, catalogue: object, store: object) -> list[Table]:
 
     assert isinstance(catalogue, Catalogue)
     assert isinstance(store, Store)
-    command = " ".join(["policrf", *sys.argv[1:]])
+    command = shlex.join(["policrf", *sys.argv[1:]])
     targets = (*TABLES, "figures", "robustness") if config.target == "all" else (config.target,)
     return write_all(config.out, targets, catalogue, store, Made.now(config.preset, command))
 

@@ -19,6 +19,7 @@ from policrf.bench.reproduce.presets import FULL, TERMS, DataSet, Preset
 
 POLICY = "{policy}"  # stands for the policy's file in a row
 REFERENCES = ("net", "oracle")
+ANYTIME = ("refine",)  # would go on for as long as it is given: without a limit it ends by itself
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Catalogue:
     ) -> Cell:  # fmt: skip
         about = {
             "row": text, "terms": terms, "features": self.preset.features, "seed": 0,
-            "seconds": self.preset.solver_seconds, "images": self.preset.images,
+            "seconds": None if text in ANYTIME else self.preset.solver_seconds,
+            "images": self.preset.images,
             "pixels": self.preset.form == "ours", "damage": dict(damage or {}),
         }  # fmt: skip
         needs = {

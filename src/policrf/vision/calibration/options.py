@@ -21,9 +21,6 @@ class CalibrateOptions:
 
     solver: str = "alpha_expansion"
     """A solver or policy (a name or a file), with options as NAME:option=value,…"""
-    form: Form = "all"
-    """paper: only what the paper's energy can be: hard gates on g_i · g_j, mean distributions, the
-    same λ for every special box, no long-range edges, band or pixel stage."""
     gates: tuple[Gate, ...] = GATES
     """Which forms of the pairwise term to try."""
     images: int | None = None
@@ -36,6 +33,9 @@ class CalibrateOptions:
     """Choose although fewer than two classes are frequent; the score is then over all classes."""
     seed: int = 0
     """Seed of the draw, of the folds and of the solver."""
+    form: Form = "all"
+    """paper: only what the paper's energy can be: hard gates on g_i · g_j, mean distributions, the
+    same λ for every special box, no long-range edges, band or pixel stage."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gates", tuple(self.gates))

@@ -85,7 +85,7 @@ def purity(points: FloatArray, labels: IntArray) -> tuple[float, float]:
 
 
 def _project(points: FloatArray) -> FloatArray:
-    module = need("sklearn.manifold", "scikit-learn")
+    module = need("sklearn.manifold", "scikit-learn", "figures")
     perplexity = min(30.0, max(2.0, (len(points) - 1) / 4))
     # The same points twice have no direction between them.
     jitter = np.random.default_rng(0).normal(scale=1e-6, size=points.shape)

@@ -43,27 +43,31 @@ def picture_grid(
     size = INCHES * columns, (INCHES * height / width + 0.42) * len(rows) + 0.4
     figure = figure_module.Figure(figsize=size, layout="constrained")
     axes = figure.subplots(len(rows), columns, squeeze=False)
+    maps = [panel.values for panels in rows for panel in panels if panel.values is not None]
+    span = (min(map(np.nanmin, maps)), max(map(np.nanmax, maps))) if maps else (0.0, 1.0)
     shown = None
     for line, panels in zip(axes, rows, strict=True):
         for axis in line:
             axis.set_axis_off()
         for axis, panel in zip(line, panels, strict=False):
-            shown = _draw(axis, panel) or shown
+            shown = _draw(axis, panel, span) or shown
     if bar and shown is not None:
-        figure.colorbar(shown, ax=axes, label=bar, shrink=0.8, aspect=30)
+        beside = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30)
+        beside.set_label(bar, fontsize=8)
+        beside.ax.tick_params(labelsize=7)
     _legend(figure, rows, label_names)
     save_figure(figure, path)
 
 
-def _draw(axis: Any, panel: Panel) -> Any:
+def _draw(axis: Any, panel: Panel, span: tuple[float, float]) -> Any:
     axis.set_title(panel.title, fontsize=8)
     if panel.text:
         axis.text(0.5, -0.03, panel.text, fontsize=7, ha="center", va="top",
                   transform=axis.transAxes)  # fmt: skip
     if panel.values is not None:
-        colours = need("matplotlib", "matplotlib").colormaps[VALUES].copy()
-        colours.set_bad("white")
-        return axis.imshow(np.ma.masked_invalid(panel.values), cmap=colours)
+        colours = need("matplotlib", "matplotlib").colormaps[VALUES].with_extremes(bad="white")
+        values = np.ma.masked_invalid(panel.values)
+        return axis.imshow(values, cmap=colours, vmin=span[0], vmax=span[1])
     pixels = panel.image
     if panel.labels is not None:
         pixels = overlay(pixels, np.maximum(panel.labels, 0), 0.7)

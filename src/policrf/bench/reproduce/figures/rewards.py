@@ -136,7 +136,7 @@ def _two_nodes_panel(axis: Any, nodes: TwoNodes) -> None:
     axis.set_xticks(at, [f"{k + 1}." for k in at])
     axis.set_xlabel("labels of a node, likeliest first", fontsize=8)
     axis.set_ylabel("probability", fontsize=8)
-    title = f"i, 1st: reward {nodes.good:.2f} (good);  j, 2nd: {nodes.wrong:.2f} (wrong)"
+    title = f"right label of i earns {nodes.good:.2f},\nwrong label of j {nodes.wrong:.2f}"
     axis.set_title(title, fontsize=8)
     axis.tick_params(labelsize=7)
     axis.legend(fontsize=7, frameon=False)

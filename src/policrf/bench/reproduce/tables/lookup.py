@@ -38,15 +38,15 @@ class Lookup:
     def measure(self, cells: Sequence[Cell], *path: str) -> Value:
         """A figure of one cell, or the mean over the seeds of several with its spread.
 
-        `path` leads into a cell's result; a solver that refuses the terms has nothing there.
+        `path` leads into a cell's result. A row that has no such figure gives None, a solver that
+        refuses the terms says so.
         """
+        done = [self.store.result(cell) for cell in cells if self.store.finished(cell)]
+        if not done:
+            return self.not_run(cells)
         values = self.values(cells, *path)
-        if len(values) < len(cells):
-            finished = sum(self.store.finished(cell) for cell in cells)
-            if not finished:
-                return self.not_run(cells)
-            if not values:
-                return "refused"
+        if not values:
+            return "refused" if any(result.get("failed") for result in done) else None
         if len(cells) == 1:
             return values[0]
         spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policrf.bench.peers import PEERS, available_peers
+from policrf.bench.reproduce.published import SIZES, TABLE_4
 from policrf.crf.instance import Instance
 from policrf.errors import UnsupportedPotential
 from policrf.evaluation.tables import Table
@@ -26,7 +27,6 @@ from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
 
 ENERGIES = ("u+p", "u+p+hop1", "u+p+hop1+hop2")
-SIZES = (50, 250, 500, 1000, 2000, 10_000)
 
 # Solvers and policies, as in every command. The policies are untrained: time does not depend on it.
 ROWS = (
@@ -42,32 +42,6 @@ ROWS = (
     "icm",
     "highest_confidence_first",
 )
-
-# The paper's Table 4: seconds on its authors' machine (policies on a GPU), by energy and size.
-_THEIRS = {
-    "u+p": {
-        "BP": (0.14, 1.56, 3.26, 6.63, 12.3, 72.8),
-        "TBP": (0.52, 2.13, 4.76, 9.65, 19.9, 130.9),
-        "DD": (0.28, 1.26, 2.82, 6.84, 14.8, 143.7),
-        "L-Flip": (0.12, 0.53, 1.07, 1.80, 3.57, 22.6),
-        "α-Exp": (0.01, 0.04, 0.12, 0.30, 0.70, 4.81),
-        "DQN": (0.04, 0.22, 0.52, 0.78, 1.70, 8.23),
-        "MCTS": (0.20, 2.22, 7.27, 18.5, 38.3, 202.1),
-    },
-    "u+p+hop1": {
-        "BP": (0.15, 1.70, 3.37, 7.22, 12.7, 88.7),
-        "TBP": (0.62, 2.77, 5.37, 10.4, 23.9, 140.1),
-        "DD": (0.31, 1.65, 3.70, 7.47, 15.1, 106.9),
-        "L-Flip": (0.187, 0.59, 0.97, 2.25, 4.47, 23.5),
-        "α-Exp": (0.01, 0.07, 0.22, 0.36, 0.72, 4.72),
-        "DQN": (0.04, 0.22, 0.53, 0.78, 1.70, 8.25),
-        "MCTS": (0.23, 2.89, 9.17, 21.6, 43.2, 209.7),
-    },
-    "u+p+hop1+hop2": {
-        "DQN": (0.04, 0.22, 0.52, 0.78, 1.72, 8.20),
-        "MCTS": (0.24, 3.01, 9.69, 22.8, 46.2, 210.3),
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -177,7 +151,7 @@ def tables(config: Runtime, results: list[Result]) -> list[Table]:
         of_terms = {(r["row"], r["n"]): r for r in results if r["terms"] == terms}
         rows = list(dict.fromkeys(row for row, _ in of_terms))
         body = [(row, *(of_terms[row, n]["seconds"] for n in config.sizes)) for row in rows]
-        for name, seconds in _THEIRS.get(terms, {}).items():
+        for name, seconds in TABLE_4.get(terms, {}).items():
             known = dict(zip(SIZES, seconds, strict=True))
             body.append((f"{name} (paper's figure)", *(known.get(n) for n in config.sizes)))
         note = (

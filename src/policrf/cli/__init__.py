@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": "what is installed, what is missing, where kernels are kept",
     "explore": "look at answers of solvers in one HTML page: a photo, a model, a scene, results",
     "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
+    "reproduce": "the paper's tables and figures, cell by cell, in its own form or in ours",
 }
 
 _AGAIN = "the same command goes on from what is finished"
@@ -43,6 +44,7 @@ GOES_ON = {
     "calibrate": _AGAIN,
     "evaluate": f"{_AGAIN}, if it was given --out",
     "prepare": _AGAIN,
+    "reproduce": _AGAIN,
     "train": "the same command with --resume goes on from the last checkpoint",
 }
 

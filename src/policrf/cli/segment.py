@@ -233,7 +233,8 @@ def segmenter_of(config: Config) -> Segmenter:
     prepared = None if config.recipe is None else Prepared(config.recipe)
     base = Recipe(labels=VOC_LABELS, components=0) if prepared is None else prepared.recipe
     made = Segmenter(
-        net=config.net, detector=config.detector, energy=config.energy,
+        net=config.net, detector=config.detector, feature_net=config.feature_net,
+        energy=config.energy,
         recipe=recipe_of(config, base),
         reduction=None if prepared is None else prepared.reduction(),
         potentials=config.potentials, features=config.features,

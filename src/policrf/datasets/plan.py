@@ -70,6 +70,7 @@ class Plan:
             self.inputs.recipe,
             net=self.options.net,
             detector=self.options.detector,
+            feature_net=self.options.feature_net,
             reduction=self.reduction,
         )
 
@@ -117,8 +118,10 @@ def make_plan(dataset: str | Dataset, root: str | Path | None, options: PrepareO
 def _check(options: PrepareOptions) -> None:
     if options.net is None and options.scores is None and options.trackrcnn is None:
         raise InvalidOption("class scores must come from --net, --scores or --trackrcnn")
-    if options.hypercolumns and options.net is None:
-        raise InvalidOption("--hypercolumns names tensors of a net; give it with --net")
+    if options.hypercolumns and options.net is None and options.feature_net is None:
+        raise InvalidOption(
+            "--hypercolumns names tensors of a net; give it with --net or --feature-net"
+        )
     if options.detections is not None and options.categories is None:
         raise InvalidOption("--detections needs --categories, which names the category ids")
     if options.limit is not None and options.limit < 1:

@@ -40,6 +40,9 @@ class SearchOptions:
     """The prior is a softmax of score / temperature."""
     gumbel_scale: float = 0.0
     """Scale of the noise of "gumbel": 1 to learn, 0 to decide."""
+    scaled: bool = True
+    """Whether U sees rewards without bounds on the tree's own scale (0 the lowest, 1 the highest);
+    the paper adds them as they are."""
     lowest: float = 0.0
     """What the lowest value of the tree counts in U where values are scaled; the highest 1, an
     action not taken yet 0. −1 is the scale of ±1 rewards."""
@@ -76,6 +79,10 @@ class SearchOptions:
     def slots(self) -> int:
         """Actions that a state can have in the tree: the best, and those that M1, M2, M3 favour."""
         return self.candidates + 5 * ((self.candidates + 1) // 2) * self.encourage
+
+    def slots_for(self, actions: int) -> int:
+        """The same where all there are may be `actions`, and are wanted."""
+        return self.slots if self.candidates else actions
 
 
 OPTION_NAMES = tuple(field.name for field in fields(SearchOptions))

@@ -40,6 +40,7 @@ from policrf.search.walk import (
     LEAF,
     LOWEST,
     ROOT,
+    SCALED,
     SIMULATIONS,
     STOP_EARLY,
     TEMPERATURE,
@@ -234,12 +235,13 @@ def _settings(options: SearchOptions, depth: int, candidates: int) -> IntArray:
     rollouts = options.leaf == LEAVES[ROLLOUT_LEAF]
     root = ROOTS.index(options.root)
     follow = options.follow and rollouts
-    settings = np.zeros(8, np.int64)
+    settings = np.zeros(9, np.int64)
     settings[DEPTH], settings[CANDIDATES] = depth, candidates
     settings[LEAF], settings[ROOT] = LEAVES.index(options.leaf), root
     settings[ENCOURAGED], settings[FOLLOW] = options.encourage, follow
     settings[STOP_EARLY] = options.stop_early and root != GUMBEL_ROOT and not follow
     settings[BORROW] = 0 if rollouts else options.borrow
+    settings[SCALED] = options.scaled
     return settings
 
 

@@ -5,8 +5,8 @@
 
 r̃ accumulates, so the first term is a mean; it is 0 for an action not taken yet, and on the scale
 of the tree's own values (0 the lowest, 1 the highest; ½ while all are alike, so that a search that
-has seen no difference follows the prior) unless the reward itself is from −1 to 1 (`bounded`). N(s)
-counts the visit that selects. c = 1 in the paper.
+has seen no difference follows the prior) unless the reward itself is from −1 to 1 (`bounded`), or
+`scaled` is off: the paper adds R1 as it is. N(s) counts the visit that selects. c = 1 in the paper.
 
 With `lowest` = −1 the tree's scale is from −1 to 1, that of ±1 rewards: M1 … M3, which reach 1, are
 then half of what values span instead of all of it, and an action not taken yet is in the middle.
@@ -31,6 +31,7 @@ from policrf.search.walk import (
     LEAF,
     LOWEST,
     ROOT,
+    SCALED,
     SIMULATIONS,
     TEMPERATURE,
     Walk,
@@ -48,7 +49,8 @@ def select_puct(q: Walk, state: int) -> int:
     which = below(q.generator, N_BONUSES) if encouraged else 0
     factor = q.numbers[EXPLORATION] * np.sqrt(t.visits[state])
     lowest, low, width = 0.0, 0.0, 1.0
-    if not q.reward.bounded or q.settings[LEAF] != REWARDS_LEAF:
+    own_scale = q.settings[SCALED] != 0 and not q.reward.bounded
+    if own_scale or q.settings[LEAF] != REWARDS_LEAF:
         low, width = t.bounds[LOW], t.bounds[HIGH] - t.bounds[LOW]
         lowest = q.numbers[LOWEST]
     best, highest = 0, -np.inf

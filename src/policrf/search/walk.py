@@ -29,7 +29,7 @@ from policrf.search.tree import LABEL, NODE, Tree
 from policrf.types import FloatArray, IntArray
 
 # Entries of Walk.settings.
-DEPTH, LEAF, ROOT, CANDIDATES, ENCOURAGED, STOP_EARLY, FOLLOW, BORROW = range(8)
+DEPTH, LEAF, ROOT, CANDIDATES, ENCOURAGED, STOP_EARLY, FOLLOW, BORROW, SCALED = range(9)
 # Entries of Walk.numbers.
 EXPLORATION, TEMPERATURE, GUMBEL_SCALE, CERTAINTY, BEST_ENERGY, LOWEST = 0, 1, 2, 3, 4, 5
 # Entries of Walk.counters.
@@ -39,7 +39,7 @@ SIMULATIONS, ENGINE_AT, STATE_AT, ENGINE_STEPS, EXPANDED, PLAN_AT = 0, 1, 2, 3, 
 class Walk(NamedTuple):
     """D = depth limit, S slots, N nodes, L labels. Mutable."""
 
-    settings: IntArray  # [8]
+    settings: IntArray  # [9]
     numbers: FloatArray  # [6]; CERTAINTY is Σ exp(−S_j) over the nodes unlabeled at the engine,
     # LOWEST what the lowest value counts in PUCB, the highest 1
     counters: IntArray  # [6]; simulations of this decision; how far engine and energy are along

@@ -42,6 +42,14 @@ class ImageOptions:
     """Then divided by."""
     net_bgr: bool = Recipe.bgr
     """The net wants blue first."""
+    feature_net: Path | None = None
+    """Another net that --hypercolumns names the tensors of; it needs no class scores."""
+    feature_mean: tuple[float, float, float] = Recipe.feature_mean
+    """Subtracted from the pixels of the feature net, if it has real-valued input."""
+    feature_deviation: tuple[float, float, float] = Recipe.feature_deviation
+    """Then divided by."""
+    feature_bgr: bool = Recipe.feature_bgr
+    """The feature net wants blue first."""
     scores: Path | None = None
     """Precomputed scores instead of the net's: a folder with NAME.npy or .npz (for one image also a
     file)."""
@@ -80,6 +88,7 @@ PLAIN = {
 } | {
     name: name
     for name in (
+        "feature_mean", "feature_deviation", "feature_bgr",
         "net_windows", "score_kind", "detector_windows", "threshold", "superpixels", "compactness",
         "follow_net", "smallest", "long_range", "max_side", "grabcut_scale",
     )
@@ -103,6 +112,10 @@ def recipe_of(options: ImageOptions, base: Recipe) -> Recipe:
         raise InvalidOption(f"net_windows is {options.net_windows}; it must be at least 1")
     parts = options.hypercolumns.split(",")
     values["hypercolumns"] = tuple(part.strip() for part in parts if part.strip())
+    if options.feature_net is not None:
+        values["feature_net"] = file_digest(options.feature_net)
+        if not values["hypercolumns"]:
+            raise InvalidOption("--feature-net needs --hypercolumns, which names its tensors")
     labels = base.labels
     if options.labels is not None:
         labels = values["labels"] = read_names(options.labels)

@@ -80,11 +80,12 @@ class Pipeline:
         *,
         net: str | Path | None = None,
         detector: str | Path | None = None,
+        feature_net: str | Path | None = None,
         reduction: Reduction | None = None,
     ) -> None:
         self.recipe = recipe
         self.reduction = reduction
-        self.nets = LoadedNets(recipe, net, detector)
+        self.nets = LoadedNets(recipe, net, detector, feature_net)
 
     def load(self) -> None:
         """Load the nets now, so that a mistake in their names or tensors shows before any image."""

@@ -62,6 +62,11 @@ class Recipe:
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
     bgr: bool = False
+    feature_net: str = ""
+    """SHA-256 of the file that the hypercolumns come from, empty where it is the net's."""
+    feature_mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    feature_deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    feature_bgr: bool = False
     detector: str = ""
     """SHA-256 of the detector's file (or of the file with detections), empty without one."""
     detector_classes: tuple[str, ...] = ()
@@ -92,12 +97,23 @@ class Recipe:
         """The part that concerns the segmentation net."""
         return NetOptions(
             scores=self.scores,
-            hypercolumns=self.hypercolumns,
+            hypercolumns=() if self.feature_net else self.hypercolumns,
             fit=self.fit,
             windows=self.net_windows,
             mean=self.mean,
             deviation=self.deviation,
             bgr=self.bgr,
+        )
+
+    def feature_options(self) -> NetOptions:
+        """The part that concerns the net of the hypercolumns."""
+        return NetOptions(
+            hypercolumns=self.hypercolumns,
+            fit=self.fit,
+            windows=self.net_windows,
+            mean=self.feature_mean,
+            deviation=self.feature_deviation,
+            bgr=self.feature_bgr,
         )
 
     def as_dict(self) -> dict[str, Any]:

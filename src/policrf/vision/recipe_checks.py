@@ -21,7 +21,7 @@ _COUNTS = {
 }  # fmt: skip
 _ABOVE_ZERO = ("compactness", "grabcut_scale", "far_reach", "far_colour")
 _SHARES = ("threshold", "overlap")
-_FLAGS = ("follow_net", "bgr", "keep_pixels")
+_FLAGS = ("follow_net", "bgr", "feature_bgr", "keep_pixels")
 _NAMES = ("labels", "net_classes", "hypercolumns", "detector_classes")
 _CHOICES = {
     "score_kind": get_args(ScoreKind), "fit": get_args(Fit), "support": get_args(SupportRule)
@@ -48,11 +48,12 @@ def check_fields(values: Mapping[str, Any]) -> None:
     for name, choices in _CHOICES.items():
         _require(name, values[name], f"one of {', '.join(choices)}", values[name] in list(choices))
     _check_names(values)
-    for name in ("mean", "deviation"):
+    for name in ("mean", "deviation", "feature_mean", "feature_deviation"):
         triple = values[name]
         fits = isinstance(triple, tuple | list) and len(triple) == 3
         _require(name, triple, "three numbers", fits and all(map(_is_finite, triple)))
-    _require("deviation", values["deviation"], "without 0", 0 not in values["deviation"])
+    for name in ("deviation", "feature_deviation"):
+        _require(name, values[name], "without 0", 0 not in values[name])
 
 
 def _check_names(values: Mapping[str, Any]) -> None:

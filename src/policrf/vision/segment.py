@@ -27,7 +27,7 @@ from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.nets.segmentation_net import AUTOMATIC
 from policrf.vision.pipeline import ImageView, Pipeline
 from policrf.vision.pixels.stage import refined_labels, stage_of
-from policrf.vision.recipe import Recipe
+from policrf.vision.recipe import Recipe, file_digest
 from policrf.vision.segmentation import Segmentation
 from policrf.vision.stopwatch import Stopwatch, Timer
 from policrf.vision.superpixels.project import enlarged
@@ -45,6 +45,7 @@ class Segmenter:
         energy: Energy | str | Path | None = None,
         recipe: Recipe | None = None,
         reduction: Reduction | None = None,
+        feature_net: str | Path | None = None,
         potentials: str = "u+p+hop1+hop2",
         features: str = "paper",
         pixels: bool = True,
@@ -64,6 +65,8 @@ class Segmenter:
             How images become records, such as that of prepared data.
         reduction
             Principal components of the hypercolumns, of the same prepared data.
+        feature_net
+            Another net, whose tensors the hypercolumns are; the segmentation net without it.
         potentials
             Which terms the energy has, joined by +.
         features
@@ -83,7 +86,11 @@ class Segmenter:
             recipe = replace(recipe, **settings)
         if detector is not None and not recipe.detector_classes:
             recipe = replace(recipe, detector_classes=detector_names(detector, None))
-        self.pipeline = Pipeline(recipe, net=net, detector=detector, reduction=reduction)
+        if feature_net is not None:
+            recipe = replace(recipe, feature_net=file_digest(feature_net))
+        self.pipeline = Pipeline(
+            recipe, net=net, detector=detector, feature_net=feature_net, reduction=reduction
+        )
         self.energy = energy if isinstance(energy, Energy) else (
             Energy.load(energy) if energy is not None else Energy()
         )  # fmt: skip

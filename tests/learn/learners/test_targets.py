@@ -1,13 +1,18 @@
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import policrf as pc
 from policrf.learn.experience.acting import play
 from policrf.learn.experience.corpus import Corpus
+from policrf.learn.learners.dqn import DQNLearner
 from policrf.learn.learners.targets import BestKnown, following_states, steps_of
-from policrf.learn.options import Returns
+from policrf.learn.options import DQN, Returns
 from policrf.mdp.rewards import load_reward
 from policrf.policy.engine import Engine
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 
 SCENE = pc.make_scene(30, "A", seed=3)
@@ -70,3 +75,46 @@ def test_best_known_keeps_the_lowest():
     assert best.offer(1, low, 4.0)
     assert best.of(np.array([1, 1]), np.array([0, 29])).tolist() == [2, 2]
     assert best.of(np.array([0]), np.array([4]))[0] == np.argmin(SCENE.crf.unary[4])
+
+
+def hard_scene():
+    """A scene in which some labels are forbidden: by their unary, and beside a labeled node."""
+    scene = pc.make_scene(20, "A", seed=3)
+    unary = scene.crf.unary.copy()
+    unary[::2, 1:9] = np.inf
+    never = np.zeros((21, 21))
+    never[2, 3] = never[3, 2] = np.inf
+    crf = pc.CRF(unary, pc.Pairwise(scene.edges, never), *scene.crf.potentials)
+    return replace(scene, crf=crf)
+
+
+@pytest.mark.parametrize("reward", ["difference", "shaped"])
+@pytest.mark.parametrize("backup", ["all", "taken"])
+def test_forbidden_labels_are_no_part_of_the_regression(reward, backup):
+    scene = hard_scene()
+    options = DQN(reward=reward, target="reward", returns=Returns(backup=backup))
+    corpus = Corpus([scene])
+    spec = Spec(n_labels=21, n_features=scene.features.shape[1], width=4)
+    learner = DQNLearner(options, spec, corpus)
+    with ThreadPoolExecutor(1) as pool:
+        learner.begin(pool)
+    kept = learner.replay.steps.kept
+    if backup == "all":
+        held = learner.replay.sample(200, np.random.default_rng(0)).kept
+        assert not held.known.all()
+        assert np.abs(held.rewards[held.known]).max() < 1e3
+        forbidden = np.isinf(scene.crf.unary).mean()
+        assert (~held.known).mean() > forbidden / 2
+    assert np.abs(kept.returns).max() < 1e3
+    assert learner.scale < 1e3
+    assert learner.update() < 1e3
+
+
+def test_rewards_are_scaled_only_where_that_is_asked_for():
+    for scaled in (True, False):
+        returns = Returns(backup="taken", scaled=scaled)
+        options = DQN(reward="difference", target="reward", returns=returns)
+        learner = DQNLearner(options, Spec(n_labels=21, n_features=85, width=4), Corpus([SCENE]))
+        with ThreadPoolExecutor(1) as pool:
+            learner.begin(pool)
+        assert (learner.scale == 1.0) == (not scaled)

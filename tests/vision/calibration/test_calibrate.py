@@ -220,3 +220,25 @@ def test_a_missing_folder_is_one_sentence(smooth, tmp_path, capsys):
     assert "does not exist" in capsys.readouterr().err
     assert call(["calibrate", str(tmp_path / "nothing")]) == 2
     assert "not a finished folder" in capsys.readouterr().err
+
+
+def test_the_papers_form_is_never_left(chance):
+    found = calibrate(chance, solver="icm", form="paper", grids=GRIDS)
+    for trial in found.trials:
+        energy = trial.energy
+        assert energy.gate in ("below", "above")
+        assert (energy.unary, energy.penalty, energy.support) == ("mean", "fixed", "special")
+        assert energy.band == energy.long_range == energy.pixels == 0
+    assert set(found.kinds) == {"u", "u+p", "u+p+hop1", "u+p+hop1+hop2"}
+    assert found.kinds["u+p+hop1+hop2"].lambda_ > 0
+
+
+def test_the_papers_fixed_penalty_is_tried_too(chance):
+    found = calibrate(chance, **SETTINGS)
+    assert {t.energy.penalty for t in found.trials if t.stage == "hop2"} == {"per_node", "fixed"}
+
+
+@pytest.mark.parametrize("options", [{"form": "theirs"}, {"form": "paper", "gates": ("contrast",)}])
+def test_a_form_that_cannot_be_is_refused(chance, options):
+    with pytest.raises(InvalidOption, match="form"):
+        calibrate(chance, **options)

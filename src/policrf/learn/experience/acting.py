@@ -16,7 +16,7 @@ from policrf.compiled import leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.state import State
 from policrf.crf.valued.custom_call import raise_if_failed
-from policrf.mdp.completion import Completion
+from policrf.mdp.completion import FORBIDDEN, Completion
 from policrf.mdp.exploration import (
     EXPLOIT,
     Explorer,
@@ -26,7 +26,7 @@ from policrf.mdp.exploration import (
     note_labeled,
     start_exploring,
 )
-from policrf.mdp.rewards import RewardCall
+from policrf.mdp.rewards import NO_CHANGES, RewardCall
 from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
 from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
@@ -47,6 +47,7 @@ class Trail(NamedTuple):
     labels: IntArray  # [T]
     sets: IntArray  # [T]; which set the action came from (`mdp.exploration.SETS`)
     rewards: NDArray[np.float32]  # [T, L]; the chosen reward for every label of the node
+    known: NDArray[np.bool_]  # [T, L]; whether that reward is one: no hard term forbids the label
     views: NDArray[np.float32]  # [T, L, 1 + D]; margin and inputs of the residual kind, at the node
     best: IntArray  # [T, 2]; the policy's best (node, label) before the step
     best_views: NDArray[np.float32]  # [T, L, 1 + D]; what it sees there
@@ -64,6 +65,7 @@ def new_trail(n_steps: int, n_labels: int, *, views: bool, best_views: bool) -> 
         labels=np.zeros(n_steps, np.int64),
         sets=np.zeros(n_steps, np.int64),
         rewards=np.zeros((n_steps, n_labels), np.float32),
+        known=np.ones((n_steps, n_labels), np.bool_),
         views=np.zeros((n_steps if views else 0, n_labels, width), np.float32),
         best=np.zeros((n_steps, 2), np.int64),
         best_views=np.zeros((n_steps if best_views else 0, n_labels, width), np.float32),
@@ -129,8 +131,18 @@ def play_steps(
         if len(r.views):
             look(a, n.sizes[COST_MODE], s, z, i, r, r.views, t)
         finite_rewards_of(a, s, z, i, reward, r.values, r.rewards[t])
+        note_known(reward, r.values, r.known[t])
         step(n, g, a, s, z, w, i, label)
         note_labeled(g, e, i)
+
+
+@leaf
+def note_known(reward: RewardCall, v: LabelValues, known: NDArray[np.bool_]) -> None:
+    """Which labels [L] have a reward: neither they nor the completed labeling are forbidden."""
+    for label in range(len(known)):
+        known[label] = np.isfinite(v.costs[label]) and (
+            reward.changes == NO_CHANGES or abs(v.changes[label]) < FORBIDDEN / 2
+        )
 
 
 @leaf

@@ -40,11 +40,14 @@ class Game(NamedTuple):
     refined_energy: float
 
 
-def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool) -> Game:
-    """One episode from the empty labeling on instance number `which`."""
+def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool, slots: int = 0) -> Game:
+    """One episode from the empty labeling on instance number `which`.
+
+    Roots have room for `slots` actions, or for as many as the options keep.
+    """
     search.reset(seed=seed)
     options, crf = search.options, search.instance.crf
-    count, slots = search.remaining, options.slots
+    count, slots = search.remaining, slots or options.slots
     actions = np.full((count, slots, 2), -1, np.int32)
     targets = np.zeros((count, slots), np.float32)
     values = np.full((count, slots), np.nan, np.float32)

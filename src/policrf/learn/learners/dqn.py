@@ -32,6 +32,7 @@ from policrf.learn.learners.targets import (
     blank_regression,
     following_states,
     steps_of,
+    taken_rewards,
 )
 from policrf.learn.options import DQN
 from policrf.mdp.rewards import load_reward
@@ -93,8 +94,8 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
         if self.best is not None and self.config.teacher:
             self._ask_teacher(pool, self.best)
         played = [future.result() for future in self.play(pool)]
-        if not load_reward(self.config.reward).bounded:
-            taken = np.concatenate([_taken(p.trail) for p in played])
+        if self.config.returns.scaled and not load_reward(self.config.reward).bounded:
+            taken = np.concatenate([taken_rewards(p.trail) for p in played])
             self.scale = float(max(np.std(taken), SMALLEST_SCALE))
         self.remember(played)
 
@@ -145,7 +146,8 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
             self.replay.add(steps, better)
             if refined is not None and self.best is not None:
                 self.best.offer(instance, refined, energy)
-        self.recent["reward"] = float(np.mean(np.concatenate([_taken(p.trail) for p in played])))
+        earned = np.concatenate([taken_rewards(p.trail) for p in played])
+        self.recent["reward"] = float(np.mean(earned))
         self.recent["episode_energy"] = float(np.mean([p.trail.energy[0] for p in played]))
         if self.best is not None and np.isfinite(self.best.energies).any():
             known = self.best.energies[np.isfinite(self.best.energies)]
@@ -168,11 +170,12 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
         if self.best is not None:
             wanted = _one_hot(scored, self.best.of(steps.instances, steps.nodes))
         elif self.config.returns.backup == "all":
-            wanted = torch.from_numpy(steps.kept.rewards)
+            known = torch.from_numpy(steps.kept.known)
+            scored, wanted = scored[known], torch.from_numpy(steps.kept.rewards)[known]
         else:
             scored = scored[torch.arange(len(scored)), torch.from_numpy(steps.labels)]
             wanted = self._returns(steps)
-        return (scored - wanted).square().mean()
+        return (scored - wanted).square().sum() / max(1, scored.numel())
 
     def _returns(self, steps: Steps[Regression]) -> torch.Tensor:
         """The n-step return, bootstrapped with the target network at the actor's best action."""
@@ -212,7 +215,3 @@ def _one_hot(scored: torch.Tensor, labels: IntArray) -> torch.Tensor:
     wanted = torch.full_like(scored, -1.0)
     wanted[torch.arange(len(labels)), torch.from_numpy(labels)] = 1.0
     return wanted
-
-
-def _taken(trail: Trail) -> Any:
-    return trail.rewards[np.arange(len(trail.nodes)), trail.labels]

@@ -63,9 +63,10 @@ class MCTSLearner(PlayingLearner[Game]):
             spec, corpus, seed, 3, start=start, steps=config.optimizer, memory=config.memory
         )
         self.config, self.options = config, config.search_options()
+        self.slots = self.options.slots_for(corpus.largest * corpus.n_labels)
         self.replay: Replay[Decisions] = Replay(
             config.memory.capacity, corpus.n_labels, corpus.largest,
-            blank=blank_decisions(self.options.slots), n_actions=self.options.slots,
+            blank=blank_decisions(self.slots), n_actions=self.slots,
         )  # fmt: skip
         self.best = BestKnown(corpus) if config.target == "hindsight" else None
         self.completions: dict[int, Completion] = {}
@@ -86,7 +87,9 @@ class MCTSLearner(PlayingLearner[Game]):
 
     def _episode(self, policy: Policy, which: int, seed: int) -> Game:
         with self.searches.lent(policy, which) as search:
-            return play_game(search, which=which, seed=seed, refine=self.best is not None)
+            return play_game(
+                search, which=which, seed=seed, slots=self.slots, refine=self.best is not None
+            )
 
     def remember(self, played: Sequence[Game]) -> None:
         """Put episodes into the memory."""

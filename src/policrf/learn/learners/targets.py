@@ -21,13 +21,14 @@ from policrf.learn.experience.corpus import Instances
 from policrf.learn.experience.replay import LabelArray, Steps, returns, states_before
 from policrf.learn.options import Returns
 from policrf.policy.network import INPUTS
-from policrf.types import Float32Array, FloatArray, IntArray
+from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
 
 
 class Regression(NamedTuple):
     """What Q-learning keeps with T steps; an array that is not wanted has no columns."""
 
     rewards: Float32Array  # [T, L]; of every label of the node (backup all)
+    known: BoolArray  # [T, L]; which of them there are: a forbidden label has none
     returns: Float32Array  # [T]; of the label taken: the sum of the rewards looked ahead (taken)
     factors: Float32Array  # [T]; of the value after them
     views: Float32Array  # [T, L, 1 + D]; what a kind that sees costs saw at the node
@@ -39,6 +40,7 @@ def blank_regression(how: Returns, n_labels: int, *, sees_costs: bool) -> Regres
     later = n_labels if sees_costs and how.bootstrap else 0
     return Regression(
         rewards=np.zeros((1, n_labels if how.backup == "all" else 0), np.float32),
+        known=np.zeros((1, n_labels if how.backup == "all" else 0), np.bool_),
         returns=np.zeros(1, np.float32),
         factors=np.zeros(1, np.float32),
         views=np.zeros((1, n_labels if sees_costs else 0, 1 + len(INPUTS)), np.float32),
@@ -69,9 +71,9 @@ def steps_of(
     blank = blank_regression(how, rewards.shape[1], sees_costs=bool(len(trail.views)))
     kept = {name: np.repeat(array, len(keep), axis=0) for name, array in blank._asdict().items()}
     if how.backup == "all":
-        kept["rewards"] = rewards[keep]
+        kept["rewards"], kept["known"] = rewards[keep], trail.known[keep]
     else:
-        taken = rewards[np.arange(count), trail.labels].astype(np.float64)
+        taken = taken_rewards(trail).astype(np.float64) / scale
         sums, factors = _sums(taken, how.discount, how.ahead)
         kept["returns"], kept["factors"] = _float32(sums[keep]), _float32(factors[keep])
     if len(trail.views):
@@ -86,6 +88,14 @@ def steps_of(
         actions=_following(trail, keep, how.ahead) if how.bootstrap else _no_actions(len(keep)),
         kept=Regression(**kept),
     )
+
+
+def taken_rewards(trail: Trail) -> Float32Array:
+    """Rewards of the labels taken `[T]`; a forbidden one earns the least that any other did."""
+    at = np.arange(len(trail.nodes)), trail.labels
+    earned, known = trail.rewards[at], trail.known[at]
+    least = earned[known].min() if known.any() else np.float32(0)
+    return np.where(known, earned, least).astype(np.float32)
 
 
 def _following(trail: Trail, keep: IntArray, ahead: int) -> Any:

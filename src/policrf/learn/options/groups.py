@@ -134,6 +134,8 @@ class Returns:
     """Rewards summed before bootstrapping (n-step returns); 0: to the end of the episode."""
     target_every: int = 500
     """Gradient steps after which the target network is brought up to date (discount > 0)."""
+    scaled: bool = True
+    """Divide rewards without bounds (R1, shaped) by their deviation; the paper does not."""
 
     def __post_init__(self) -> None:
         one_of(self, "backup", BACKUPS)
@@ -166,16 +168,18 @@ class Search:
     root: str = "gumbel"
     """How the root shares out simulations: gumbel, or puct (the paper)."""
     candidates: int = 6
-    """Actions of the highest prior that a state has in the tree."""
+    """Actions of the highest prior that a state has in the tree; 0: all there are (the paper)."""
     encourage: bool = True
     """Whether selection adds M1, M2 or M3 (the paper)."""
     exploration: float = 1.0
     """c in PUCB."""
     temperature: float = 1.0
     """The prior is a softmax of score / temperature; 0.025 for the residual kind's small scores."""
+    scaled: bool = True
+    """Selection sees rewards without bounds (R1, shaped) on the tree's own scale; the paper not."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "candidates")
+        at_least(self, 0, "candidates")
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from policrf.vision.calibration.outcome import outcome
 from policrf.vision.calibration.result import Calibration
 from policrf.vision.calibration.scores import frequent_classes, scores
 from policrf.vision.calibration.search import Search
-from policrf.vision.calibration.stages import Survey, all_stages, net_alone
+from policrf.vision.calibration.stages import PAPER, Survey, all_stages, net_alone, paper_stages
 from policrf.vision.energy.weights import Energy
 
 STEPS = 9  # passes over the images: the net, up to six stages, the picture, the temperature
@@ -81,6 +81,8 @@ def calibrate(
     if not isinstance(prepared, Prepared):
         prepared = Prepared(prepared)
     energy, grids = start or Energy(), grids or Grids()
+    if asked.form == "paper":
+        energy = energy.replace(**PAPER)
     positions = _positions(prepared, asked)
     survey, truth = _survey(prepared, positions, grids.beta)
     frequent = frequent_classes(truth, FREQUENT)
@@ -109,7 +111,8 @@ def calibrate(
 def _run_stages(
     search: Search, net: Energy, grids: Grids, options: CalibrateOptions, survey: Survey
 ) -> None:
-    for stage in all_stages(grids, options.gates, survey):
+    stages = paper_stages if options.form == "paper" else all_stages
+    for stage in stages(grids, options.gates, survey):
         search.run(stage.name, stage.energies(_bases(search)))
 
 

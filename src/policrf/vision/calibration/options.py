@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from policrf.errors import InvalidOption
 from policrf.random_numbers import checked_seed
 from policrf.vision.energy.weights import Gate
 
 Score = Literal["all", "frequent"]
+Form = Literal["all", "paper"]
 GATES: tuple[Gate, ...] = ("below", "above", "contrast")
 
 
@@ -32,6 +33,9 @@ class CalibrateOptions:
     """Choose although fewer than two classes are frequent; the score is then over all classes."""
     seed: int = 0
     """Seed of the draw, of the folds and of the solver."""
+    form: Form = "all"
+    """paper: only what the paper's energy can be: hard gates on g_i · g_j, mean distributions, the
+    same λ for every special box, no long-range edges, band or pixel stage."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gates", tuple(self.gates))
@@ -40,6 +44,10 @@ class CalibrateOptions:
         for gate in self.gates:
             if gate not in GATES:
                 raise InvalidOption(f"gate {gate!r}: there are {', '.join(GATES)}")
+        if self.form not in get_args(Form):
+            raise InvalidOption(f"form {self.form!r}: it is all or paper")
+        if self.form == "paper" and set(self.gates) == {"contrast"}:
+            raise InvalidOption("form paper: the contrast gate is none of the paper's gates")
         if self.score not in ("all", "frequent"):
             raise InvalidOption(f"score {self.score!r}: it is all or frequent")
         if self.images is not None and self.images < 1:
@@ -73,6 +81,9 @@ class Grids:
     w_support: tuple[float, ...] = (0.4,)
     """Values of w that are tried beside the chosen one when HOP2 joins."""
     lambda_: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    """Times confidence and number of nodes of a box."""
+    lambda_fixed: tuple[float, ...] = (1.0, 4.0, 16.0, 64.0)
+    """The same for every box, as in the paper."""
     C: tuple[float, ...] = (1.5, 2.0, 3.0)
     support: tuple[str, ...] = ("special", "all")
     pixels: tuple[float, ...] = (0.5, 1.0)

@@ -99,9 +99,11 @@ def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stag
         "lambda_": grids.lambda_,
         "C": grids.C,
     }
+    fixed: dict[str, Sequence[Any]] = {"lambda_": grids.lambda_fixed, "C": grids.C}
     support = (
-        Grid(values=quota),
-        Grid(values={"w": grids.w_support, **quota}),
+        Grid({"penalty": "per_node"}, quota),
+        Grid({"penalty": "per_node"}, {"w": grids.w_support, **quota}),
+        Grid({"penalty": "fixed", "support": "special"}, fixed),
     )
     strong = {"alpha": grids.alpha_stage, "long_range": grids.long_range_stage}
     form = {"gate": "contrast", "unary": "pixels", "sigma_feature": math.inf, "band": 1}
@@ -114,7 +116,7 @@ def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stag
         Stage("far", (far,), ("long_range", "alpha")),
         Stage("band", (Grid(values={"band": grids.band}),), ("band",)),
         Stage("hop1", (agreement,), ("w", "alpha"), boxes=True),
-        Stage("hop2", support, ("lambda_", "C", "support", "w"), boxes=True),
+        Stage("hop2", support, ("lambda_", "C", "support", "penalty", "w"), boxes=True),
         Stage("pixels", at_pixels, ("pixels", "alpha", "long_range"), pixels=True),
     ]
     return [
@@ -124,6 +126,26 @@ def all_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stag
         and (survey.boxes or not stage.boxes)
         and (survey.pixels or not stage.pixels)
     ]
+
+
+def paper_stages(grids: Grids, gates: Sequence[Gate], survey: Survey) -> list[Stage]:
+    """The stages in which every energy is one that the paper could have chosen."""
+    hard = [gate for gate in gates if gate != "contrast"]
+    pairwise = [grid for gate in hard for grid in _pairwise(gate, grids, survey)]
+    agreement = Grid(values={"w": grids.w}, times={"alpha": (0.5, 1.0, 2.0)})
+    support = Grid(values={"lambda_": grids.lambda_fixed, "C": grids.C})
+    stages = [Stage("pairwise", tuple(pairwise), ("gate", "alpha", "beta"))]
+    if survey.boxes:
+        stages.append(Stage("hop1", (agreement,), ("w", "alpha"), boxes=True))
+        stages.append(Stage("hop2", (support,), ("lambda_", "C"), boxes=True))
+    return stages
+
+
+# What the paper's energy is where calibration has not chosen anything.
+PAPER = {
+    "gate": "below", "unary": "mean", "penalty": "fixed", "support": "special", "band": 0,
+    "long_range": 0.0, "pixels": 0.0,
+}  # fmt: skip
 
 
 def _pairwise(gate: Gate, grids: Grids, survey: Survey) -> Iterator[Grid]:

@@ -12,6 +12,7 @@ from policrf.types import Float32Array, Pixels
 from policrf.vision.boxes import Detections, cleaned
 from policrf.vision.classes import match_classes
 from policrf.vision.nets.detectors import ClassRoles, Detector
+from policrf.vision.nets.feature_net import FeatureNet
 from policrf.vision.nets.grids import Grid
 from policrf.vision.nets.segmentation_net import SegmentationNet
 from policrf.vision.recipe import Recipe
@@ -40,16 +41,22 @@ def label_distribution(
 class LoadedNets:
     """What a recipe's nets say of an image; precomputed scores and boxes may stand in for them."""
 
-    def __init__(self, recipe: Recipe, net: str | Path | None, detector: str | Path | None) -> None:
+    def __init__(
+        self, recipe: Recipe, net: str | Path | None, detector: str | Path | None,
+        feature_net: str | Path | None = None,
+    ) -> None:  # fmt: skip
         self.recipe = recipe
-        self._net_path, self._detector_path = net, detector
+        self._net_path, self._detector_path, self._feature_path = net, detector, feature_net
         self._net: SegmentationNet | None = None
+        self._feature_net: FeatureNet | None = None
         self._detector: Detector | None = None
 
     def load(self) -> None:
         """Load both now."""
         if self._net_path is not None:
             self._load_net()
+        if self.recipe.feature_net:
+            self._load_feature_net()
         if self._detector_path is not None:
             self._load_detector()
 
@@ -65,12 +72,15 @@ class LoadedNets:
         given
             Scores `[h, w, C]` over the whole image that stand in for the net's.
         """
-        maps = self._load_net()(image) if given is None or self.recipe.hypercolumns else None
+        apart = bool(self.recipe.feature_net)
+        own = bool(self.recipe.hypercolumns) and not apart
+        maps = self._load_net()(image) if given is None or own else None
+        inner = self._load_feature_net().maps(image) if apart else maps.inner if maps else []
         if given is None:
             assert maps is not None
-            return maps.scores, maps.inner
+            return maps.scores, inner
         height, width = image.shape[:2]
-        return [Grid.over_image(given, height, width)], maps.inner if maps else []
+        return [Grid.over_image(given, height, width)], inner
 
     def detections(
         self, image: Pixels, full: tuple[int, ...], given: Detections | None
@@ -102,6 +112,15 @@ class LoadedNets:
             classes = len(self.recipe.net_classes)
             self._net = SegmentationNet(self._net_path, classes, self.recipe.net_options())
         return self._net
+
+    def _load_feature_net(self) -> FeatureNet:
+        if self._feature_net is None:
+            if self._feature_path is None:
+                raise InvalidOption(
+                    "these hypercolumns come from a net of their own; give it with --feature-net"
+                )
+            self._feature_net = FeatureNet(self._feature_path, self.recipe.feature_options())
+        return self._feature_net
 
     def _load_detector(self) -> Detector:
         if self._detector is None:

@@ -1,0 +1,1 @@
+"""What each kind of cell does: prepare, calibrate, train, score, time, draw."""

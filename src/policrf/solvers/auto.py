@@ -47,7 +47,7 @@ from policrf.types import BoolArray, IntArray, Progress
 FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
 MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
-PROVABLE = 5000  # nodes up to which a proof is tried
+PROVABLE = 5000  # nodes up to which most of the time goes to a proof
 FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
 SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
@@ -58,6 +58,7 @@ LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cu
 CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
+LARGE_PROOF_SHARE = 0.4  # the same of larger ones: bounds and eliminations may do, all else is slow
 QUICK_SHARE = 0.1  # the same, of what is soon over where it is of use at all
 QUICK_TIME, LNS_TIME = 0.3, 0.8  # seconds that these make sense with: a process has to start
 
@@ -118,6 +119,8 @@ def _prove_and_search(run: Run) -> None:
     steps = [("lns", LNS_SHARE)]
     if run.crf.n_nodes <= PROVABLE:
         steps.append(("exact", PROOF_SHARE))
+    else:
+        steps.insert(0, ("exact", LARGE_PROOF_SHARE))
     if not cycles:
         steps += [("lns", LAST_LNS_SHARE), ("annealing", ANNEALING_SHARE)]
     for solver, share in steps:

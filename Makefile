@@ -4,10 +4,14 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PYTHONHASHSEED ?= 0
 
-.PHONY: demo test test-all lint types imports check wheel-test bench docs site clean-kernels clean
+.PHONY: demo warm test test-all lint types imports check wheel-test bench docs site clean-kernels clean
 
 demo: $(STAMP)
 	$(BIN)/policrf demo
+
+# Every kernel, compiled ahead on all cores.
+warm: $(STAMP)
+	$(BIN)/policrf warmup
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadscope

@@ -22,7 +22,7 @@ from policrf._version import __version__
 from policrf.errors import PolicrfError, TooLarge, UnknownName
 
 COMMANDS = {
-    "demo": "solve scenes that come with the package; a table and a page to open",
+    "demo": "three things that policrf does, on embedded data; a table and a page to open",
     "solve": "a labeling of least energy for a .uai or .npz model",
     "bench": "measure: the energy core, the solvers, the run times",
     "prepare": "images, a net and a detector -> CRFs on disk",
@@ -31,6 +31,7 @@ COMMANDS = {
     "policies": "the policies that ship: goals, figures, how they were made",
     "segment": "segment one photo or a folder of them",
     "samples": "small files to try the commands on",
+    "warmup": "compile the kernels of all solvers ahead, on all cores",
     "doctor": "what is installed, what is missing, where kernels are kept",
     "explore": "look at answers of solvers in one HTML page: a photo, a model, a scene, results",
     "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",

@@ -49,9 +49,9 @@ def train(
     instances
         Training data, of the sizes that the policy is for. A part of them is held out.
     method
-        How to learn: "dqn", "mcts", "evolve", "imitate", "supervised", or the options of one
-        (`policrf.learn.options`: `DQN(...)`). The goal chooses one if none is named; without a
-        goal it is "dqn".
+        How to learn: "dqn", "mcts", "evolve", "imitate", "shared", "supervised", or the options
+        of one (`policrf.learn.options`: `DQN(...)`). The goal chooses one if none is named;
+        without a goal it is "dqn".
     goal
         "energy": the lowest energy at an inference budget, by tuned numbers. "labels": labels
         close to the truth. None: what the method does, not judged.

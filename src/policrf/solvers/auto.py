@@ -48,6 +48,7 @@ FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
 MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which most of the time goes to a proof
+LNS_NODES = 20_000  # up to which regions come round often enough
 FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
 SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
@@ -123,6 +124,8 @@ def _prove_and_search(run: Run) -> None:
         steps.insert(0, ("exact", LARGE_PROOF_SHARE))
     if not cycles:
         steps += [("lns", LAST_LNS_SHARE), ("annealing", ANNEALING_SHARE)]
+    if run.crf.n_nodes > LNS_NODES:
+        steps = [step for step in steps if step[0] != "lns"]
     for solver, share in steps:
         enough = solver != "lns" or share * run.remaining() >= LNS_TIME
         if enough and not _done(run):

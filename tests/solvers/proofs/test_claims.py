@@ -69,6 +69,12 @@ def test_a_bound_below_a_labeling_of_energy_0_has_a_margin_of_its_own(monkeypatc
     check_seeds([661], monkeypatch)
 
 
+def test_what_forbids_is_not_lost_beside_huge_costs(monkeypatch):
+    """A node at 1e12 beside costs of 1e-12: no label of it was allowed, and the bound was +inf."""
+    solvers = ["dual_decomposition:iterations=60", "tree_reweighted", "belief_propagation"]
+    check_claims(771, [(name, 12.0) for name in solvers], monkeypatch, adversarial_model)
+
+
 def test_messages_that_huge_costs_blur_prove_nothing(monkeypatch):
     check_seeds([6029], monkeypatch)
 

@@ -80,7 +80,8 @@ def exact(
         if components and not is_enumerated(alive[components[-1]]):
             left = alive[components[-1]]
             alone = is_beyond_search(reduced.arrays, left, 0.5 * run.remaining())
-            labels = search_first(run, reduced, labels, float(lost[0]), alone=alone)
+            choices = sum(int(alive[nodes].sum()) for nodes in components)
+            labels = search_first(run, reduced, labels, float(lost[0]), left=choices, alone=alone)
         if not run.proven():
             parts = Parts(run, reduced, alive, float(lost[0]))
             feasible = parts.solve(labels, components, backend, gap)

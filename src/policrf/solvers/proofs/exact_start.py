@@ -20,6 +20,7 @@ from policrf.types import IntArray, Solution
 LONGEST = 60.0  # seconds of one method, without a limit
 SHARES = {"tree_reweighted": 0.25, "belief_propagation": 0.1, "refine": 0.15}  # of the time left
 SHARES_WITH_LABELS = {"tree_reweighted": 0.15, "refine": 0.05}  # where the caller has some
+MANY = 1000  # labels, from which on the shares are whole
 ALONE = 0.8  # the share of messages where nothing else can prove anything
 
 
@@ -34,13 +35,15 @@ def first_labels(run: Run, crf: CRF) -> IntArray:
 
 
 def search_first(
-    run: Run, crf: CRF, labels: IntArray, lost: float, *, alone: bool = False
+    run: Run, crf: CRF, labels: IntArray, lost: float, *, left: int = MANY, alone: bool = False
 ) -> IntArray:
     """The best labeling found within shares of the time; what is proven on the way is the run's.
 
-    `crf` is the run's with labels removed, which may have raised its minimum by `lost`. `alone`:
-    what comes after this is not going to prove anything.
+    `crf` is the run's with labels removed, which may have raised its minimum by `lost`; `left` are
+    those of nodes with a choice. Of few, a backend is soon done. `alone`: what comes after this is
+    not going to prove anything.
     """
+    part = min(1.0, left / MANY)
     terms = terms_of(crf.arrays)  # with tables for what the CRF itself does not tell
     run.bound(terms.lowest, lost + terms.rounding(terms.lowest))
     shares = dict(SHARES if run.initial is None else SHARES_WITH_LABELS)
@@ -57,7 +60,7 @@ def search_first(
         initial = None if solver == "refine" and _takes_cuts(crf) else labels
         try:
             found = solve(
-                crf, solver, seconds=min(share * run.remaining(), LONGEST), seed=run.seed,
+                crf, solver, seconds=min(part * share * run.remaining(), LONGEST), seed=run.seed,
                 initial=initial, callback=lambda _: run.expired(), go_on=False, **options,
             )  # fmt: skip
         except (UnsupportedPotential, TooLarge):

@@ -45,6 +45,8 @@ from policrf.solvers.messages.graph.pair_terms import (
 )
 from policrf.types import BoolArray, FloatArray, IntArray
 
+ROUNDING = 2.0**-48  # of a node's largest cost: sums of its terms are not told apart below that
+
 
 class FactorGraph(NamedTuple):
     """V nodes of at most W labels (W ≥ 2), A arcs, C cliques with M entries in all."""
@@ -115,7 +117,9 @@ def build_factor_graph(
     place = order_nodes(pairs.ends, crf.n_nodes)
     pairs = joined(pairs, box_pairs(a, boxes, *_entries_of(a.clique_ptr, boxes)))
     unary, sizes, origin, rank = _placed(crf, unary, place, boxes, forbidden)
-    allowed = unary < unary.min(axis=1, keepdims=True) + forbidden / 2
+    # A label too many only lowers bounds; beside huge costs, `forbidden` may be less than rounding.
+    blur = ROUNDING * np.abs(unary).max(axis=1, keepdims=True)
+    allowed = unary <= unary.min(axis=1, keepdims=True) + (forbidden / 2 + blur)
     allowed &= np.arange(unary.shape[1]) < sizes[:, None]
 
     kept = kinds.support | kinds.dominant | (kinds.tabled & (size > 2))

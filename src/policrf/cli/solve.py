@@ -27,7 +27,7 @@ class Config:
     """Find a labeling of least energy for one model."""
 
     model: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")] = None
-    """A model file: UAI (.uai), toulbar2's .wcsp or .cfn, policrf's own (.npz); .gz, .xz, .bz2."""
+    """A model: UAI (.uai), toulbar2's .wcsp or .cfn, OpenGM's .h5, policrf's own (.npz); packed."""
     evidence: str = "beside"
     """Observed labels of a UAI model (.evid): a file, the one beside the model, or none."""
     solver: str = DEFAULT_SOLVER
@@ -111,7 +111,7 @@ def _problem(config: Config) -> CRF | Instance:
 
     if config.model is None:
         raise InvalidOption(
-            "give a model file (.uai, .wcsp, .cfn or .npz), or --list for the solvers"
+            "give a model file (.uai, .wcsp, .cfn, .h5 or .npz), or --list for the solvers"
         )
     problem = read(config.model, evidence=config.evidence)
     kept = config.potentials

@@ -1,4 +1,4 @@
-"""Files: the native `.npz`; UAI models with evidence; toulbar2's `.wcsp` and `.cfn`; packed too."""
+"""Files: the native `.npz`; UAI models with evidence; toulbar2's `.wcsp` and `.cfn`; OpenGM."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from policrf.crf.model import CRF
 
 FORMATS = (".uai", ".wcsp", ".cfn", ".npz")
+READ_ONLY = (".h5",)
 
 
 @typed(InvalidFile)
@@ -26,14 +27,14 @@ def read(
     ----------
     path
         UAI (`.uai`), toulbar2's `.wcsp` or `.cfn`, or policrf's own format (`.npz`); any of them
-        packed (`.gz`, `.xz`, `.bz2`).
+        packed (`.gz`, `.xz`, `.bz2`). OpenGM's HDF5 (`.h5`) where h5py is installed.
     functions
         The functions of its `Custom` groups by name: `.npz` files hold their names only.
     evidence
         Observed labels for a UAI model: a file, "beside" for the one that lies beside it if there
         is one, or None.
     """
-    ending = _checked_ending(path)
+    ending = _checked_ending(path, FORMATS + READ_ONLY)
     if ending != ".uai" and evidence is not None and str(evidence) not in ("beside", "none"):
         raise InvalidFile(f"{evidence}: evidence goes with a UAI model, not with {ending}")
     match ending:
@@ -49,6 +50,10 @@ def read(
             from policrf.crf.io.toulbar2.cfn import read_cfn
 
             return read_cfn(path)
+        case ".h5":
+            from policrf.crf.io.opengm import read_opengm
+
+            return read_opengm(path)
         case _:
             from policrf.crf.io.native import load_any
 
@@ -86,11 +91,11 @@ def write(crf: CRF, path: str | Path) -> None:
             save_crf(crf, path)
 
 
-def _checked_ending(path: str | Path) -> str:
+def _checked_ending(path: str | Path, known: tuple[str, ...] = FORMATS) -> str:
     from policrf.crf.io.compressed import plain_ending
 
     ending = plain_ending(path)
-    if ending not in FORMATS:
+    if ending not in known:
         raise InvalidFile(
             f"{path}: a model file ends in .uai, .wcsp, .cfn or .npz (packed: and .gz, .xz or "
             f".bz2), not {ending or 'nothing'!r}"

@@ -14,6 +14,12 @@ pair again pays w_b [x_i ≠ x_z]. Either is submodular. When matches can only b
 are the majority (or fewer, and already the minority), z_b is known and its terms are unary.
 
 Label costs and robust Potts have nodes of their own too (`expansion_terms`).
+
+Labels change little from one sweep to the next, so most of a long cut would be found again. Flow up
+to an arc's capacity may be pushed before a cut, wherever it is from: residuals and excess change,
+− Σ excess_i x_i + Σ residual_ij [x_i = 1, x_j = 0] stays the same function of x. So every label
+keeps its part of the flow of a pair, y_ij(α), as in Komodakis and Tziritas (PAMI 2007), and a move
+begins with y_ij(α) − (y_ij(y_i) + y_ij(y_j)) / 2; the cut is the same, and sooner found.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +84,8 @@ class Large(LargeGrid):
 
     out: Path = Path("bench-large")
     """Folder for results, Markdown, CSV, JSON and pictures."""
+    minutes: float = math.inf
+    """By the clock, after which no solve begins: tables say what was not run."""
     growth: tuple[int, ...] = ()
     """Instead, measure how a sweep's cost and memory grow over these numbers of nodes."""
     plan: bool = False
@@ -244,9 +247,12 @@ def _large(config: Large) -> list[Table]:
         return [Table("What is left", ("solves", "minutes of CPU time"), (row,))]
     with progress_bar("solving", left.solves) as advance:
         results = run_large(
-            config, config.out, lambda result: advance(f"{result['field']} {result['row']}")
+            config,
+            config.out,
+            lambda result: advance(f"{result['field']} {result['row']}"),
+            config.minutes,
         )
-    found = tables(results)
+    found = tables(results, config)
     write_tables(config.out, "large", found, config)
     write_tables(config.out, "large-solves", [all_solves(results)], config)
     draw(results, config.out)

@@ -36,8 +36,9 @@ def test_a_run_goes_on_after_a_kill(tmp_path):
     assert plan(SMALL, tmp_path).solves == 1
     assert len(run_large(SMALL, tmp_path, seen.append)) == 24
     assert len(seen) == 25
-    found = tables(results)
-    assert [table.title for table in found] == ["Bars", *SMALL.fields]
+    found = tables(results, SMALL)
+    assert [table.title for table in found] == ["Bars", "What was run", *SMALL.fields]
+    assert found[1].rows[0] == ("random:60:4:3", "6 of 6", "6 of 6")
     assert {path.name for path in draw(results, tmp_path)} == {
         "large-random.png",
         "large-ising.png",

@@ -13,7 +13,7 @@ from policrf.errors import InvalidOption
 from policrf.scenes import make_frustrated
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.kept_costs import new_kept
-from policrf.solvers.thermal.replica import luby
+from policrf.solvers.thermal.schedule import luby
 from policrf.testing.reference import reference_minimum
 
 
@@ -72,12 +72,15 @@ def test_more_sweeps_go_on_where_fewer_end():
 
 
 def test_the_number_of_threads_changes_nothing():
-    crf = make_frustrated("glass", 400, seed=6)
-    alone, shared = (
-        pc.solve(crf, "annealing", replicas=3, threads=threads, sweeps=60) for threads in (1, 3)
-    )
-    assert alone.labels.tolist() == shared.labels.tolist()
-    assert alone.info["sweeps"] == shared.info["sweeps"]
+    crf = make_frustrated("glass", 100, degree=6, seed=6)
+    several = [
+        pc.solve(crf, "annealing", threads=threads, replicas=replicas, sweeps=8000, runs=1)
+        for threads, replicas in ((1, 2), (2, 2), (2, 3), (3, 3))
+    ]
+    assert several[0].labels.tolist() == several[1].labels.tolist()
+    assert several[2].labels.tolist() == several[3].labels.tolist()
+    assert several[0].info["sweeps"] == several[1].info["sweeps"] >= 8000
+    assert several[0].info["cycles"] == several[1].info["cycles"] > 2 * 31
     with pytest.raises(InvalidOption):
         pc.solve(crf, "annealing", threads=0)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from policrf.bench.large import threads
 from policrf.bench.large.graph_network import graph_network
 from policrf.bench.large.grid import FieldSpec, LargeGrid, check_grid, tasks
 from policrf.bench.large.growth import measure_growth
@@ -94,6 +96,46 @@ def test_fields_are_read_and_refused():
         check_grid(LargeGrid(budgets=()))
     long = [task for task in tasks(LargeGrid()) if task["row"] == "toulbar2"]
     assert {task["budget"] for task in long} == {10.0}
+
+
+def test_threads_are_compared(monkeypatch):
+    monkeypatch.setattr(threads, "FIELDS", (("glass", 100),))
+    table = threads.measure_threads(1, 0.3, lambda field: None)
+    (row,) = table.records()
+    assert row["field"] == "glass:100:8"
+    assert row["sweeps_a_second_one"] > 0 < row["sweeps_a_second_many"]
+    assert row["wall_ratio"] == row["sweeps_a_second_many"] / row["sweeps_a_second_one"]
+
+
+def test_what_was_not_run_is_said(tmp_path):
+    few = replace(SMALL, fields=SMALL.fields[:1], seeds=1, budgets=(0.02,))
+    run_large(few, tmp_path, lambda result: None)
+    results = run_large(SMALL, tmp_path, lambda result: None, minutes=0)
+    assert len(results) == 3
+    _, run, field = tables(results, SMALL)
+    assert run.rows == (
+        ("random:60:4:3", "3 of 6", "not run"),
+        ("ising:49:4:2", "not run", "not run"),
+    )
+    assert all(row[2] == "not run" for row in field.rows)
+
+
+def test_proofs_and_threads_are_compared_with_nobody():
+    def result(row, energy, **more):
+        field = "ising:49:4:2"
+        return {"field": field, "seed": 0, "row": row, "budget": 1.0, "energy": energy} | more
+
+    figures = Figures(
+        [
+            result("auto", -9.0),
+            result("matching", -10.0, proven=True),
+            result("annealing:threads=2", -9.5),
+            result("icm", -8.0),
+        ]
+    )
+    assert bars(figures).rows == (("ising:49:4:2", "yes", None),)
+    assert figures.gap(("ising:49:4:2", "auto", 1.0)) == "10.00"
+    assert figures.proven == {("ising:49:4:2", 0)}
 
 
 def test_growth_is_measured():

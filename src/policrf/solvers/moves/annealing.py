@@ -76,7 +76,6 @@ def annealing(
         return
     if takes(arrays):
         most = sweeps * (2**runs - 1) if run.seconds is None else math.inf
-        run.offer(run.start_labels())
         cycle_on(
             run, run.start_labels(), hot=hot, cold=cold, sweeps=most, replicas=replicas,
             threads=threads,

@@ -21,6 +21,7 @@ from policrf.types import IntArray
 Stage = Callable[[Replica], bool]
 Each = Callable[[Stage, list[Replica]], Iterable[bool]]
 OFFER = 0.02  # seconds between two labelings that are offered
+RESERVE = 1.2  # times as long as offering labels took, kept for the last ones
 ASKED = 3  # cycles after which it is asked whether they are worth it
 ALONE = 31  # cycles of the first replica before others join it
 
@@ -51,9 +52,12 @@ def cycle_on(
     """
     if run.remaining() < seconds_to_begin(run) or not (run.crf.cardinalities > 1).any():
         return
+    began = run.elapsed()
+    run.offer(labels)
+    reserve = RESERVE * (run.elapsed() - began)  # so that the last labels are offered in time
     first = Replica(run, labels, run.seed, hot, cold)
+    first.reserve = reserve
     first.start()
-    run.offer(first.best)
     several = [first]
     if _go_through(several, map, sweeps, math.inf if replicas == 1 else ALONE, worth):
         several += [first.twin(run.seed + 7919 * r) for r in range(1, replicas)]

@@ -58,6 +58,7 @@ class Replica:
         self.looks = 0  # at nodes, in all cycles that came to their end
         self.gained = 0.0  # energy, in all cycles
         self.offered = run.elapsed()  # when its labels were offered to the run
+        self.reserve = 0.0  # seconds of the run that are not for cycles
         self.stopped = False
         """No further slice begins: for threads that nobody waits for."""
         self.hot, self.cold = temperatures(self.kept, hot, cold)
@@ -78,8 +79,10 @@ class Replica:
         return self.looks / len(self.best)
 
     def start(self) -> bool:
-        """Settle the first labels; False if time ran out."""
-        return self._settle() and self._cross()
+        """Settle the first labels; False if time ran out: they are settled in part then."""
+        settled = self._settle()
+        self.best[:] = self.kept.labels
+        return settled
 
     def cycle(self) -> bool:
         """One cycle; False if time ran out: nothing has changed then, and no other can follow."""
@@ -186,7 +189,7 @@ class Replica:
         return True
 
     def _expired(self) -> bool:
-        return self.stopped or self.run.expired()
+        return self.stopped or self.run.expired() or self.run.remaining() < self.reserve
 
     def _settle(self) -> bool:
         cursor, settled = np.zeros(2, np.int64), False
@@ -212,4 +215,4 @@ def seconds_to_begin(run: Run) -> float:
     """About the most that a replica takes to be made."""
     a = run.crf.arrays
     entries = a.unary.size + a.unary.shape[1] * len(a.clique_nodes) + len(a.adj_node)
-    return float(1e-8 * entries)
+    return float(5e-9 * entries)

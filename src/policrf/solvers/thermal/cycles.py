@@ -15,7 +15,7 @@ from operator import methodcaller
 
 from policrf.solvers.run import Run
 from policrf.solvers.thermal.replica import Replica, seconds_to_begin
-from policrf.solvers.thermal.schedule import ball_parts
+from policrf.solvers.thermal.schedule import LARGE, ball_parts
 from policrf.types import IntArray
 
 Stage = Callable[[Replica], bool]
@@ -79,12 +79,13 @@ def _go_through(
     """Stages of all replicas, with a meeting after each; False if it has ended before `cycles`.
 
     A stage that time cuts short counts for the first one only: what the others have found by then
-    is not crossed, so that a longer run, which crosses what they find later, is never higher. Balls
-    that gain nothing are the last ones until the next cycle.
+    is not crossed, so that a longer run, which crosses what they find later, is never higher. In
+    a small field, balls that gain nothing are the last ones until the next cycle.
     """
     first = several[0]
+    small = len(first.best) < LARGE
     while first.cycles < cycles:
-        for stage in _stages(first.cycles + 1):
+        for stage in _stages(first):
             before = _gained(several)
             if _sweeps(several) >= sweeps or not all(list(each(stage, several))):
                 return False
@@ -92,16 +93,17 @@ def _go_through(
             _meet(several)
             if first.run.proven():
                 return False
-            if in_vain and stage is not Replica.cycle:
+            if small and in_vain and stage is not Replica.cycle:
                 break
         if first.cycles == ASKED and worth is not None and not worth(first.best):
             return False
     return True
 
 
-def _stages(number: int) -> list[Stage]:
-    """The number-th cycle, and the balls that follow it in parts; each is False if time ran out."""
-    return [Replica.cycle, *(methodcaller("balls", part) for part in ball_parts(number))]
+def _stages(replica: Replica) -> list[Stage]:
+    """Its next cycle, and the balls that follow in parts; each is False if time ran out."""
+    parts = ball_parts(replica.cycles + 1, len(replica.best))
+    return [Replica.cycle, *(methodcaller("balls", part) for part in parts)]
 
 
 def _meet(several: list[Replica]) -> None:

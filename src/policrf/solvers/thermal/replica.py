@@ -20,7 +20,7 @@ from policrf.solvers.run import Run
 from policrf.solvers.thermal.balls import anneal_ball, close_ball, grow_ball
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.kept_costs import load_costs, new_kept
-from policrf.solvers.thermal.schedule import cycle_sweeps, luby, temperatures
+from policrf.solvers.thermal.schedule import LONGER, SWEEPS, cycle_scale, temperatures
 from policrf.solvers.thermal.sweeps import LOGS, Cooling, anneal, settle
 from policrf.types import IntArray
 
@@ -61,12 +61,22 @@ class Replica:
         self.reserve = 0.0  # seconds of the run that are not for cycles
         self.stopped = False
         """No further slice begins: for threads that nobody waits for."""
-        self.hot, self.cold = temperatures(self.kept, hot, cold)
+        self.hot, self.cold = self._temperatures(hot, cold)
         self._generator = new_generator(seed)
         self._scratch = np.empty(len(labels), np.int64), np.empty(len(labels), np.bool_)
         self._longest = -1
         self._crossing = CROSSING
         self._pace = Pace(run, FIRST)
+
+    def _temperatures(self, hot: float, cold: float) -> tuple[float, float]:
+        """From the labels of lowest unary: those of a good start would make them twice as high.
+
+        What a relabel changes is larger the lower the energy is.
+        """
+        plain = np.argmin(self.arrays.unary, axis=1).astype(np.int64)
+        if (plain == self.kept.labels).all():
+            return temperatures(self.kept, hot, cold)
+        return temperatures(new_kept(self.arrays, plain), hot, cold)
 
     @property
     def bytes(self) -> int:
@@ -87,8 +97,8 @@ class Replica:
     def cycle(self) -> bool:
         """One cycle; False if time ran out: nothing has changed then, and no other can follow."""
         self.cycles += 1
-        scale = luby(self.cycles)
-        sweeps = cycle_sweeps(self.cycles)
+        scale = cycle_scale(self.cycles, len(self.best))
+        sweeps = SWEEPS * LONGER**scale
         longest = scale > self._longest
         cooling = self._cooling(HOTTEST, sweeps) if longest else self._mild_cooling(sweeps)
         self._longest = max(scale, self._longest)

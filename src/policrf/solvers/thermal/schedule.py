@@ -10,22 +10,32 @@ SWEEPS = 10  # of the shortest cycles
 LONGER = 4  # times as many in the next longer ones
 BALLS_AFTER = 31  # cycles of all nodes, after which cycles of balls follow each
 BALL_SHARE = 3  # looks at nodes of balls, in units of those of the cycle before
+LARGE = 4_000  # nodes, from which on balls are small parts of a field
+LARGE_SCALE = 4  # of the longest cycles of all nodes then
 PART = 160  # most sweeps of balls between two meetings of replicas
 RATIO = 8.0  # of the highest temperature to the lowest, at least
 
 
-def cycle_sweeps(number: int) -> int:
-    """Sweeps of the number-th cycle."""
-    return int(SWEEPS * LONGER ** luby(number))
+def cycle_scale(number: int, n_nodes: int) -> int:
+    """How long the number-th cycle is: 4 to this power as long as the shortest.
+
+    In a large field balls do what longer ones would do; these end higher than what balls have found
+    already, and are refused as a whole.
+
+    >>> cycle_scale(63, 1000), cycle_scale(63, 10_000)
+    (5, 4)
+    """
+    return luby(number) if n_nodes < LARGE else min(luby(number), LARGE_SCALE)
 
 
-def ball_parts(number: int) -> list[int]:
+def ball_parts(number: int, n_nodes: int) -> list[int]:
     """Sweeps of the parts in which balls may follow the number-th cycle.
 
-    >>> ball_parts(31), ball_parts(32), ball_parts(38)
+    >>> ball_parts(31, 100), ball_parts(32, 100), ball_parts(38, 100)
     ([], [30], [160, 160, 160])
     """
-    left = BALL_SHARE * cycle_sweeps(number) if number > BALLS_AFTER else 0
+    sweeps = SWEEPS * LONGER ** cycle_scale(number, n_nodes)
+    left = BALL_SHARE * sweeps if number > BALLS_AFTER else 0
     return [PART] * (left // PART) + ([left % PART] if left % PART else [])
 
 

@@ -120,7 +120,7 @@ def test_what_was_not_run_is_said(tmp_path):
     assert all(row[2] == "not run" for row in field.rows)
 
 
-def test_proofs_and_threads_are_compared_with_nobody():
+def test_proofs_threads_and_who_is_late_are_compared_with_nobody():
     def result(row, energy, **more):
         field = "ising:49:4:2"
         return {"field": field, "seed": 0, "row": row, "budget": 1.0, "energy": energy} | more
@@ -131,8 +131,10 @@ def test_proofs_and_threads_are_compared_with_nobody():
             result("matching", -10.0, proven=True),
             result("annealing:threads=2", -9.5),
             result("icm", -8.0),
+            result("refine", -9.6, cpu_seconds=1.3),
         ]
     )
+    assert figures.gap(("ising:49:4:2", "refine", 1.0)) == "4.00 (late)"
     assert bars(figures).rows == (("ising:49:4:2", "yes", None),)
     assert figures.gap(("ising:49:4:2", "auto", 1.0)) == "10.00"
     assert figures.proven == {("ising:49:4:2", 0)}

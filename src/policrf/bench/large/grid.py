@@ -153,3 +153,8 @@ def make_field(text: str, seed: int) -> CRF:
     """The CRF of a field; the last one is kept."""
     spec = FieldSpec.parse(text)
     return make_frustrated(spec.family, spec.nodes, spec.labels, spec.degree, seed)
+
+
+def threads_of(row: str) -> int:
+    """How many threads the text of a solver asks for."""
+    return 1 if row in PEERS else int(SolverSpec.parse(row).options.get("threads", 1))

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from policrf.bench.large.graph_network import graph_network
-from policrf.bench.large.grid import PEERS, LargeGrid, check_grid, key_of, make_field, tasks
+from policrf.bench.large.grid import (
+    PEERS,
+    LargeGrid,
+    check_grid,
+    key_of,
+    make_field,
+    tasks,
+    threads_of,
+)
 from policrf.bench.large.plain_annealing import plain_annealing
 from policrf.bench.large.planar import ising_minimum
 from policrf.bench.large.toulbar2_peer import toulbar2
@@ -19,7 +27,6 @@ from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.evaluation.cpu_time import cpu_budgets
 from policrf.scenes import make_frustrated
 from policrf.solvers import solve
-from policrf.solvers.spec import SolverSpec
 from policrf.types import IntArray
 
 PATIENCE = 100  # wall time / CPU time from which on time runs in any case
@@ -87,11 +94,6 @@ def _peer_labels(crf: CRF, row: str, budget: float, seed: int) -> IntArray | Non
     if row == "graph_network":
         return graph_network(crf, budget, seed)
     return toulbar2(crf, budget, seed, vns=row == "toulbar2_vns")
-
-
-def threads_of(row: str) -> int:
-    """How many threads the text of a solver asks for."""
-    return 1 if row in PEERS else int(SolverSpec.parse(row).options.get("threads", 1))
 
 
 def _warm_up(used: set[tuple[str, str]]) -> None:

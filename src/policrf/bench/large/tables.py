@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.bench.large.grid import PROOFS, FieldSpec, LargeGrid, tasks
+from policrf.bench.large.grid import PROOFS, FieldSpec, LargeGrid, tasks, threads_of
 from policrf.bench.potentials.summary import mean_with_interval, percent_above
 from policrf.bench.result_log import Result
 from policrf.evaluation.tables import Table
@@ -16,6 +16,7 @@ from policrf.scenes import FRUSTRATED
 
 LONG = 1.0  # seconds from which on auto is to be the lowest
 BELOW, PLAIN, AT = 0.3, "plain_annealing", 10.0  # % below plain annealing at this budget
+LATE = 1.2  # times its budget, from which on a row is late, and compared with nobody
 EQUAL = 1e-6  # % above which an energy is not the same
 Cell = tuple[str, str, float]  # field, row, budget
 
@@ -26,6 +27,7 @@ class Figures:
     def __init__(self, results: Sequence[Result]) -> None:
         self.energies: dict[Cell, dict[int, float]] = {}
         self.proven: set[tuple[str, int]] = set()
+        self.late: set[Cell] = set()
         self.lowest: dict[tuple[str, int], float] = {}
         for result in results:
             if "energy" not in result:
@@ -36,10 +38,12 @@ class Figures:
             self.lowest[crf] = min(self.lowest.get(crf, np.inf), result["energy"])
             if result.get("proven"):
                 self.proven.add(crf)
+            if result.get("cpu_seconds", 0.0) > LATE * cell[2] * threads_of(cell[1]):
+                self.late.add(cell)
         self.fields = list(dict.fromkeys(field for field, _, _ in self.energies))
         self.rows = list(dict.fromkeys(row for _, row, _ in self.energies))
         self.others = [
-            row for row in self.rows if row not in ("auto", *PROOFS) and not asks_more(row)
+            row for row in self.rows if row not in ("auto", *PROOFS) and threads_of(row) == 1
         ]
         self.budgets = sorted({budget for _, _, budget in self.energies})
 
@@ -52,7 +56,8 @@ class Figures:
             for seed, energy in self.energies[cell].items()
         ]
         mean = mean_with_interval(gaps)
-        return f"{mean.value:.2f}" + ("" if np.isnan(mean.half) else f" ± {mean.half:.2f}")
+        text = f"{mean.value:.2f}" + ("" if np.isnan(mean.half) else f" ± {mean.half:.2f}")
+        return text + (" (late)" if cell in self.late else "")
 
     def above(self, ours: Cell, theirs: Cell) -> float | None:
         """Mean % that `ours` is above `theirs`, CRF by CRF."""
@@ -61,11 +66,6 @@ class Figures:
         if not seeds:
             return None
         return float(np.mean([percent_above(mine[seed], other[seed]) for seed in seeds]))
-
-
-def asks_more(row: str) -> bool:
-    """Whether a row has more than one thread: it is compared with nobody."""
-    return "threads=" in row
 
 
 def tables(results: Sequence[Result], grid: LargeGrid) -> list[Table]:
@@ -126,7 +126,8 @@ def _lowest(figures: Figures, field: str, budget: float) -> str | None:
     found = [
         (above, row)
         for row in figures.others
-        if (above := figures.above((field, "auto", budget), (field, row, budget))) is not None
+        if (field, row, budget) not in figures.late
+        and (above := figures.above((field, "auto", budget), (field, row, budget))) is not None
     ]
     if not found:
         return None
@@ -152,7 +153,8 @@ def _field_table(figures: Figures, field: str, wanted: Sequence[Result]) -> Tabl
     note = (
         f"% above the lowest energy known of the same CRF (mean {lowest:.2f}), up to {len(seeds)} "
         f"CRFs, of {proven} of which it is proven. {FRUSTRATED[spec.family]} Budgets are seconds "
-        "of CPU time, one thread; twice as many where there are two."
+        "of CPU time, one thread; twice as many where there are two. Rows that took a fifth more "
+        "than that are late."
     )
     columns = ("row", *(f"{budget:g} s" for budget in budgets))
     return Table(field, columns, tuple(rows), note)

@@ -31,16 +31,15 @@ def ising_minimum(crf: CRF) -> IntArray:
         np.add.at(negative, faces[:, which], weights < 0)
     matching = pymatching.Matching()
     outside = len(negative) - 1
-    for number, ((first, second), weight) in enumerate(
-        zip(faces.tolist(), np.abs(weights), strict=True)
-    ):
-        if outside in (first, second):
-            inside = first if second == outside else second
-            matching.add_boundary_edge(
-                inside, weight=weight, fault_ids=number, merge_strategy="smallest-weight"
-            )
-        else:
-            matching.add_edge(first, second, weight=weight, fault_ids=number)
+    led_outside = set()
+    for number in np.argsort(np.abs(weights), kind="stable").tolist():
+        inside, other = sorted(faces[number].tolist())
+        weight = abs(float(weights[number]))
+        if other < outside:
+            matching.add_edge(inside, other, weight=weight, fault_ids=number)
+        elif inside not in led_outside:  # of two edges outside, in a corner, the cheaper one
+            led_outside.add(inside)
+            matching.add_boundary_edge(inside, weight=weight, fault_ids=number)
     broken = np.asarray(matching.decode(negative[:-1] % 2), np.bool_)
     broken = np.concatenate([broken, np.zeros(len(edges) - len(broken), np.bool_)])
     return _labels(crf.n_nodes, edges, (weights >= 0) == broken)

@@ -146,9 +146,10 @@ class Replica:
         return other
 
     def take(self, other: Replica) -> None:
-        """Cross with the labels of another one."""
+        """Cross with the labels of another one, if there is time for that."""
         self.follow(other, best=False)
-        self._cross()
+        if not self._cross():
+            self.follow(self)
 
     def follow(self, other: Replica, best: bool = True) -> None:
         """Go on from the labels of another one."""

@@ -112,6 +112,8 @@ PARTS = {
     "docs/frustrated_fields.md": {
         "large": results_of("large/large"),
         "large-growth": results_of("large/large-growth"),
+        "large-threads": results_of("large/large-threads"),
+        "learned-start": results_of("large/learned-start"),
     },
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,8 +84,12 @@ class Large(LargeGrid):
 
     out: Path = Path("bench-large")
     """Folder for results, Markdown, CSV, JSON and pictures."""
+    minutes: float = math.inf
+    """By the clock, after which no solve begins: tables say what was not run."""
     growth: tuple[int, ...] = ()
     """Instead, measure how a sweep's cost and memory grow over these numbers of nodes."""
+    thread_trials: int = 0
+    """Instead, measure so many times, in turns, how much two threads do more than one."""
     plan: bool = False
     """Only say how many solves are left, and about how long they take."""
     json: bool = False
@@ -229,6 +234,7 @@ def _large(config: Large) -> list[Table]:
     from policrf.bench.large.growth import measure_growth
     from policrf.bench.large.run import plan, run_large
     from policrf.bench.large.tables import all_solves, draw, tables
+    from policrf.bench.large.threads import FIELDS, TRIAL, measure_threads
     from policrf.cli.progress import progress_bar
 
     if config.growth:
@@ -236,6 +242,11 @@ def _large(config: Large) -> list[Table]:
             grown = [measure_growth(config.growth, advance)]
         write_tables(config.out, "large-growth", grown, config)
         return grown
+    if config.thread_trials > 0:
+        with progress_bar("measuring", len(FIELDS)) as advance:
+            compared = [measure_threads(config.thread_trials, TRIAL, advance)]
+        write_tables(config.out, "large-threads", compared, config)
+        return compared
     left = plan(config, config.out)
     for name, why in left_out(config).items():
         print(f"{name} is left out: {why}", file=sys.stderr)
@@ -244,9 +255,12 @@ def _large(config: Large) -> list[Table]:
         return [Table("What is left", ("solves", "minutes of CPU time"), (row,))]
     with progress_bar("solving", left.solves) as advance:
         results = run_large(
-            config, config.out, lambda result: advance(f"{result['field']} {result['row']}")
+            config,
+            config.out,
+            lambda result: advance(f"{result['field']} {result['row']}"),
+            config.minutes,
         )
-    found = tables(results)
+    found = tables(results, config)
     write_tables(config.out, "large", found, config)
     write_tables(config.out, "large-solves", [all_solves(results)], config)
     draw(results, config.out)

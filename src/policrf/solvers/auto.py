@@ -31,6 +31,7 @@ from policrf.solvers.feasibility.idle_infinities import without_idle_infinities
 from policrf.solvers.first_answer import descend_from, label_when_complete, labels_quickly
 from policrf.solvers.go_on import go_on
 from policrf.solvers.numbers import Numbers, search_options
+from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.question_cost import measure_visits, question_cost
 from policrf.solvers.refine.refine import refine_on
 from policrf.solvers.refine.refine_rounds import Moves
@@ -38,7 +39,7 @@ from policrf.solvers.refine.refine_start import KNOWN_SHARE, is_opaque, known_pa
 from policrf.solvers.run import Run
 from policrf.solvers.spec import SOLVERS
 from policrf.solvers.thermal.cycles import cycle_on
-from policrf.solvers.thermal.frustration import is_frustrated, may_be_frustrated
+from policrf.solvers.thermal.frustration import is_frustrated, is_like_a_tree, may_be_frustrated
 from policrf.solvers.thermal.kept_costs import takes
 from policrf.solvers.thermal.replica import seconds_to_begin
 from policrf.solvers.traits import declares
@@ -52,6 +53,8 @@ LNS_NODES = 20_000  # up to which regions come round often enough
 FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
 SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
+BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
+BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
 SHORT = 0.003  # seconds from which on cuts on the known part are worth their time in any case
 CUT_TIME, CUT_NODE_TIME = 0.0003, 4e-6  # what they take, at least: in all and a node
 SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
@@ -65,14 +68,17 @@ QUICK_TIME, LNS_TIME = 0.3, 0.8  # seconds that these make sense with: a process
 
 
 @declares(proves="sometimes a bound", options=search_options)
-def auto(run: Run, **numbers: Any) -> None:
+def auto(run: Run, *, threads: int = 1, **numbers: Any) -> None:
     """Look at the model, start with what fits it, go on while there is time, stop at a proof.
 
     Parameters
     ----------
+    threads
+        Of annealing, where edges and tables contradict each other much.
     numbers
         Of the random moves (`solvers.numbers.Numbers`), where cliques are asked half-way.
     """
+    require_whole_numbers(threads=threads)
     chosen = Numbers(**numbers)
     if math.prod(map(int, run.crf.cardinalities[:64])) <= FEW and run.crf.n_nodes <= 64:
         _step(run, "brute_force")
@@ -84,9 +90,12 @@ def auto(run: Run, **numbers: Any) -> None:
     if simpler is not None:
         run.crf, run.instance = simpler, None  # the same energy of every labeling
     enough = run.remaining() > 2 * seconds_to_begin(run)
+    if not enough and takes(run.crf.arrays):
+        _part(run, "icm", lambda run: descend_from(run, run.start_labels()))
+        return
     if enough and may_be_frustrated(run.crf):
         _look_first(run)
-        if _done(run) or _search(run):
+        if _done(run) or _search(run, threads):
             return
     for solver, share in _first_solvers(run):
         if not _done(run):
@@ -133,9 +142,10 @@ def _prove_and_search(run: Run) -> None:
     _part(run, "annealing" if cycles else "refine", go_on)
 
 
-def _search(run: Run) -> bool:
+def _search(run: Run, threads: int) -> bool:
     """Annealing with all the time, unless nodes are so few that a proof may be had.
 
+    It starts from beliefs where there are few cycles.
     False if the first cycles show that the CRF is not frustrated.
     """
 
@@ -145,21 +155,30 @@ def _search(run: Run) -> bool:
 
     def anneal(run: Run) -> None:
         sweeps = SWEEPS if run.seconds is None else math.inf
-        labels = run.start_labels() if run.best is None else run.best
-        run.offer(labels)
-        cycle_on(run, labels, sweeps=sweeps, worth=frustrated)
+        start = run.start_labels() if run.best is None else run.best.copy()
+        cycle_on(run, start, sweeps=sweeps, threads=threads, worth=frustrated)
 
     found: list[bool] = []
+    if run.initial is None and _beliefs_pay(run):
+        seconds = BELIEF_SHARE * run.remaining()
+        _step(run, "belief_propagation", None if run.seconds is None else seconds)
     few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
     if not few or run.seconds is None or run.remaining() < PROOF_TIME:
         _part(run, "annealing", anneal)
         return found != [False]
-    _step(run, "annealing", SEARCH_SHARE * run.remaining())
+    _step(run, f"annealing:threads={threads}", SEARCH_SHARE * run.remaining())
     if run.best is None or not frustrated(run.best):
         return False
     _step(run, "exact", PROOF_SHARE * run.remaining())
-    _part(run, "annealing", go_on)
+    _part(run, "annealing", lambda run: go_on(run, threads))
     return True
+
+
+def _beliefs_pay(run: Run) -> bool:
+    """Whether annealing is to start from beliefs: where there are few cycles, and time for them."""
+    a = run.crf.arrays
+    seconds = BELIEF_TIME * (len(a.edges) + len(a.clique_kind)) * run.crf.n_labels
+    return seconds <= BELIEF_SHARE * run.remaining() and is_like_a_tree(run.crf)
 
 
 def _ask_halfway(run: Run, numbers: Numbers) -> None:

@@ -15,8 +15,11 @@ from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.kept_costs import takes
 
 
-def go_on(run: Run) -> None:
-    """Use the rest of the time of a run whose solver has ended; without a limit do nothing."""
+def go_on(run: Run, threads: int = 1) -> None:
+    """Use the rest of the time of a run whose solver has ended; without a limit do nothing.
+
+    `threads` are those of thermal cycles.
+    """
     if run.seconds is None or run.expired() or run.proven():
         return
     if not (run.crf.cardinalities > 1).any():
@@ -24,7 +27,7 @@ def go_on(run: Run) -> None:
     ended = run.elapsed()
     labels = run.start_labels() if run.best is None else run.best.copy()
     if takes(run.crf.arrays):
-        cycle_on(run, labels)
+        cycle_on(run, labels, threads=threads)
     else:
         refine_on(run, labels, Moves())
     run.info["went_on"] = run.elapsed() - ended

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from policrf.bench.large import threads
 from policrf.bench.large.graph_network import graph_network
 from policrf.bench.large.grid import FieldSpec, LargeGrid, check_grid, tasks
 from policrf.bench.large.growth import measure_growth
@@ -36,8 +38,9 @@ def test_a_run_goes_on_after_a_kill(tmp_path):
     assert plan(SMALL, tmp_path).solves == 1
     assert len(run_large(SMALL, tmp_path, seen.append)) == 24
     assert len(seen) == 25
-    found = tables(results)
-    assert [table.title for table in found] == ["Bars", *SMALL.fields]
+    found = tables(results, SMALL)
+    assert [table.title for table in found] == ["Bars", "What was run", *SMALL.fields]
+    assert found[1].rows[0] == ("random:60:4:3", "6 of 6", "6 of 6")
     assert {path.name for path in draw(results, tmp_path)} == {
         "large-random.png",
         "large-ising.png",
@@ -93,6 +96,48 @@ def test_fields_are_read_and_refused():
         check_grid(LargeGrid(budgets=()))
     long = [task for task in tasks(LargeGrid()) if task["row"] == "toulbar2"]
     assert {task["budget"] for task in long} == {10.0}
+
+
+def test_threads_are_compared(monkeypatch):
+    monkeypatch.setattr(threads, "FIELDS", (("glass", 100),))
+    table = threads.measure_threads(1, 0.3, lambda field: None)
+    (row,) = table.records()
+    assert row["field"] == "glass:100:8"
+    assert row["sweeps_a_second_one"] > 0 < row["sweeps_a_second_many"]
+    assert row["wall_ratio"] == row["sweeps_a_second_many"] / row["sweeps_a_second_one"]
+
+
+def test_what_was_not_run_is_said(tmp_path):
+    few = replace(SMALL, fields=SMALL.fields[:1], seeds=1, budgets=(0.02,))
+    run_large(few, tmp_path, lambda result: None)
+    results = run_large(SMALL, tmp_path, lambda result: None, minutes=0)
+    assert len(results) == 3
+    _, run, field = tables(results, SMALL)
+    assert run.rows == (
+        ("random:60:4:3", "3 of 6", "not run"),
+        ("ising:49:4:2", "not run", "not run"),
+    )
+    assert all(row[2] == "not run" for row in field.rows)
+
+
+def test_proofs_threads_and_who_is_late_are_compared_with_nobody():
+    def result(row, energy, **more):
+        field = "ising:49:4:2"
+        return {"field": field, "seed": 0, "row": row, "budget": 1.0, "energy": energy} | more
+
+    figures = Figures(
+        [
+            result("auto", -9.0),
+            result("matching", -10.0, proven=True),
+            result("annealing:threads=2", -9.5),
+            result("icm", -8.0),
+            result("refine", -9.6, cpu_seconds=1.3),
+        ]
+    )
+    assert figures.gap(("ising:49:4:2", "refine", 1.0)) == "4.00 (late)"
+    assert bars(figures).rows == (("ising:49:4:2", "yes", None),)
+    assert figures.gap(("ising:49:4:2", "auto", 1.0)) == "10.00"
+    assert figures.proven == {("ising:49:4:2", 0)}
 
 
 def test_growth_is_measured():

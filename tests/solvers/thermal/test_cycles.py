@@ -11,9 +11,12 @@ import pytest
 import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.scenes import make_frustrated
+from policrf.solvers.pace import Pace
+from policrf.solvers.run import Run
 from policrf.solvers.thermal.crossing import cross
+from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.kept_costs import new_kept
-from policrf.solvers.thermal.replica import luby
+from policrf.solvers.thermal.schedule import luby
 from policrf.testing.reference import reference_minimum
 
 
@@ -71,13 +74,51 @@ def test_more_sweeps_go_on_where_fewer_end():
     assert again.labels.tolist() != pc.solve(crf, "annealing", sweeps=40, seed=3).labels.tolist()
 
 
+@pytest.mark.parametrize("family", ["random", "ising"])
+def test_replicas_go_on_where_fewer_sweeps_end(family):
+    """From about 5,000 sweeps on there are two replicas, balls, and meetings."""
+    crf = make_frustrated(family, 100, 2, degree=6, seed=5)
+    runs = [
+        pc.solve(crf, "annealing", sweeps=sweeps, runs=1, seed=2)
+        for sweeps in (4000, 6000, 8000, 16000)
+    ]
+    energies = [run.energy for run in runs]
+    assert energies == sorted(energies, reverse=True)
+    assert [run.info["cycles"] > 62 for run in runs] == [False, True, True, True]
+
+
+def test_a_stage_that_time_cuts_short_counts_for_the_first_only(monkeypatch):
+    """Slices of one size, and a clock that counts them: more of them are never higher."""
+    crf = make_frustrated("ising", 100, seed=1)
+    monkeypatch.setattr(Pace, "end", lambda pace: None)
+
+    class Counted(Run):
+        slices = 0
+
+        def expired(self):
+            self.slices -= 1
+            return self.slices <= 0
+
+    energies = []
+    for slices in range(100, 4000, 300):
+        run = Counted(crf, "annealing")
+        run.slices = slices
+        cycle_on(run, run.start_labels())
+        energies.append(run.energy)
+    assert run.info["cycles"] > 62
+    assert energies == sorted(energies, reverse=True)
+
+
 def test_the_number_of_threads_changes_nothing():
-    crf = make_frustrated("glass", 400, seed=6)
-    alone, shared = (
-        pc.solve(crf, "annealing", replicas=3, threads=threads, sweeps=60) for threads in (1, 3)
-    )
-    assert alone.labels.tolist() == shared.labels.tolist()
-    assert alone.info["sweeps"] == shared.info["sweeps"]
+    crf = make_frustrated("glass", 100, degree=6, seed=6)
+    several = [
+        pc.solve(crf, "annealing", threads=threads, replicas=replicas, sweeps=8000, runs=1)
+        for threads, replicas in ((1, 2), (2, 2), (2, 3), (3, 3))
+    ]
+    assert several[0].labels.tolist() == several[1].labels.tolist()
+    assert several[2].labels.tolist() == several[3].labels.tolist()
+    assert several[0].info["sweeps"] == several[1].info["sweeps"] >= 8000
+    assert several[0].info["cycles"] == several[1].info["cycles"] > 2 * 31
     with pytest.raises(InvalidOption):
         pc.solve(crf, "annealing", threads=0)
 

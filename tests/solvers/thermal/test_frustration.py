@@ -11,6 +11,7 @@ from policrf.scenes.frustrated import grid_edges
 from policrf.solvers.thermal.frustration import (
     frustration,
     is_frustrated,
+    is_like_a_tree,
     may_be_frustrated,
     table_ranges,
 )
@@ -46,6 +47,17 @@ def test_fields_whose_labels_agree_are_left_to_messages():
     assert not is_frustrated(crf, pc.solve(crf, "annealing", sweeps=10).labels)
     steps = [step[0] for step in pc.solve(crf).info["steps"]]
     assert steps == ["annealing", "belief_propagation", "refine:start=unary"]
+
+
+def test_annealing_starts_from_beliefs_where_the_graph_is_like_a_tree():
+    tree_like = make_frustrated("random", 600, 2, degree=4, seed=1)
+    assert is_like_a_tree(tree_like)
+    for other in ("grid", "ising", "third_order"):
+        assert not is_like_a_tree(make_frustrated(other, 400, 2, degree=4, seed=1))
+    assert not is_like_a_tree(make_frustrated("glass", 400, 2, degree=8, seed=1))
+    solution = pc.solve(tree_like)
+    assert [step[0] for step in solution.info["steps"]] == ["belief_propagation", "annealing"]
+    assert solution.energy <= pc.solve(tree_like, "belief_propagation").energy
 
 
 def test_frustration_is_0_at_the_best_of_every_term():

@@ -15,6 +15,7 @@ from policrf.solvers.thermal.replica import Replica
 from policrf.solvers.thermal.sweeps import LOGS, Cooling, anneal
 
 SWEEPS = 5  # that are timed at each temperature, after as many that are not
+REPLICAS = 2  # that annealing has by default
 LEAST = 200_000  # looks at nodes that are timed at least
 
 
@@ -45,14 +46,18 @@ def measure_growth(
         hot = _seconds(replica, replica.hot)
         cold = _seconds(replica, replica.cold)
         unit = 1e9 / n_nodes
+        search = REPLICAS * replica.bytes
         rows.append((n_nodes, begin, hot, cold, hot * unit, cold * unit, model / 1e6,
-                     replica.bytes / 1e6, (model + replica.bytes) / model))  # fmt: skip
+                     search / 1e6, (model + search) / model))  # fmt: skip
         progress(f"N={n_nodes}")
     columns = (
         "N", "begin_seconds", "hot_sweep_seconds", "cold_sweep_seconds", "hot_ns_a_node",
         "cold_ns_a_node", "model_mb", "search_mb", "memory_ratio",
     )  # fmt: skip
-    note = "CPU seconds; memory_ratio is all arrays together, in units of the model's own."
+    note = (
+        "CPU seconds; memory_ratio is all arrays together, those of both replicas too, in units of "
+        "the model's own."
+    )
     return Table(f"Growth: glass, degree {degree:g}, 4 labels", columns, tuple(rows), note)
 
 

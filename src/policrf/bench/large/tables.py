@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policrf.bench.large.grid import FieldSpec
+from policrf.bench.large.grid import PROOFS, FieldSpec, LargeGrid, tasks, threads_of
 from policrf.bench.potentials.summary import mean_with_interval, percent_above
 from policrf.bench.result_log import Result
 from policrf.evaluation.tables import Table
@@ -16,6 +16,7 @@ from policrf.scenes import FRUSTRATED
 
 LONG = 1.0  # seconds from which on auto is to be the lowest
 BELOW, PLAIN, AT = 0.3, "plain_annealing", 10.0  # % below plain annealing at this budget
+LATE = 1.2  # times its budget, from which on a row is late, and compared with nobody
 EQUAL = 1e-6  # % above which an energy is not the same
 Cell = tuple[str, str, float]  # field, row, budget
 
@@ -25,6 +26,8 @@ class Figures:
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.energies: dict[Cell, dict[int, float]] = {}
+        self.proven: set[tuple[str, int]] = set()
+        self.late: set[Cell] = set()
         self.lowest: dict[tuple[str, int], float] = {}
         for result in results:
             if "energy" not in result:
@@ -33,8 +36,15 @@ class Figures:
             self.energies.setdefault(cell, {})[result["seed"]] = result["energy"]
             crf = result["field"], result["seed"]
             self.lowest[crf] = min(self.lowest.get(crf, np.inf), result["energy"])
+            if result.get("proven"):
+                self.proven.add(crf)
+            if result.get("cpu_seconds", 0.0) > LATE * cell[2] * threads_of(cell[1]):
+                self.late.add(cell)
         self.fields = list(dict.fromkeys(field for field, _, _ in self.energies))
         self.rows = list(dict.fromkeys(row for _, row, _ in self.energies))
+        self.others = [
+            row for row in self.rows if row not in ("auto", *PROOFS) and threads_of(row) == 1
+        ]
         self.budgets = sorted({budget for _, _, budget in self.energies})
 
     def gap(self, cell: Cell) -> str | None:
@@ -46,7 +56,8 @@ class Figures:
             for seed, energy in self.energies[cell].items()
         ]
         mean = mean_with_interval(gaps)
-        return f"{mean.value:.2f}" + ("" if np.isnan(mean.half) else f" ± {mean.half:.2f}")
+        text = f"{mean.value:.2f}" + ("" if np.isnan(mean.half) else f" ± {mean.half:.2f}")
+        return text + (" (late)" if cell in self.late else "")
 
     def above(self, ours: Cell, theirs: Cell) -> float | None:
         """Mean % that `ours` is above `theirs`, CRF by CRF."""
@@ -57,10 +68,31 @@ class Figures:
         return float(np.mean([percent_above(mine[seed], other[seed]) for seed in seeds]))
 
 
-def tables(results: Sequence[Result]) -> list[Table]:
-    """What was promised, and one table a field."""
-    figures = Figures(results)
-    return [bars(figures), *(_field_table(figures, field) for field in figures.fields)]
+def tables(results: Sequence[Result], grid: LargeGrid) -> list[Table]:
+    """What was promised, what was run, and one table a field."""
+    figures, wanted = Figures(results), list(tasks(grid))
+    fields = (_field_table(figures, field, wanted) for field in figures.fields)
+    return [bars(figures), coverage(results, wanted), *fields]
+
+
+def coverage(results: Sequence[Result], wanted: Sequence[Result]) -> Table:
+    """How many solves of every field and budget were run."""
+    fields = list(dict.fromkeys(task["field"] for task in wanted))
+    budgets = sorted({float(task["budget"]) for task in wanted})
+
+    def count(of: Sequence[Result], field: str, budget: float) -> int:
+        return sum(one["field"] == field and float(one["budget"]) == budget for one in of)
+
+    rows = []
+    for field in fields:
+        cells = []
+        for budget in budgets:
+            run, defined = count(results, field, budget), count(wanted, field, budget)
+            cells.append(f"{run} of {defined}" if run else "not run")
+        rows.append((field, *cells))
+    note = f"{len(results)} of {len(wanted)} solves that the grid defines."
+    columns = ("field", *(f"{budget:g} s" for budget in budgets))
+    return Table("What was run", columns, tuple(rows), note)
 
 
 def bars(figures: Figures) -> Table:
@@ -93,8 +125,8 @@ def _lowest(figures: Figures, field: str, budget: float) -> str | None:
     """Whether auto is at or below every other row; else how far above which one."""
     found = [
         (above, row)
-        for row in figures.rows
-        if row != "auto"
+        for row in figures.others
+        if (field, row, budget) not in figures.late
         and (above := figures.above((field, "auto", budget), (field, row, budget))) is not None
     ]
     if not found:
@@ -103,26 +135,37 @@ def _lowest(figures: Figures, field: str, budget: float) -> str | None:
     return "yes" if worst <= EQUAL else f"{worst:.3f} % above {row}"
 
 
-def _field_table(figures: Figures, field: str) -> Table:
+def _field_table(figures: Figures, field: str, wanted: Sequence[Result]) -> Table:
     spec = FieldSpec.parse(field)
+    cells = {(one["row"], float(one["budget"])) for one in wanted if one["field"] == field}
+    budgets = sorted({budget for _, budget in cells})
     rows = []
-    for row in figures.rows:
-        gaps = [figures.gap((field, row, budget)) for budget in figures.budgets]
+    for row in dict.fromkeys([*figures.rows, *(one["row"] for one in wanted)]):
+        gaps = [
+            figures.gap((field, row, budget)) or ("not run" if (row, budget) in cells else None)
+            for budget in budgets
+        ]
         if any(gap is not None for gap in gaps):
             rows.append((row, *gaps))
     seeds = {seed for name, seed in figures.lowest if name == field}
     lowest = np.mean([figures.lowest[field, seed] for seed in seeds])
+    proven = len({seed for name, seed in figures.proven if name == field})
     note = (
-        f"% above the lowest energy known of the same CRF (mean {lowest:.2f}), {len(seeds)} CRFs. "
-        f"{FRUSTRATED[spec.family]} Budgets are seconds of CPU time, one thread."
+        f"% above the lowest energy known of the same CRF (mean {lowest:.2f}), up to {len(seeds)} "
+        f"CRFs, of {proven} of which it is proven. {FRUSTRATED[spec.family]} Budgets are seconds "
+        "of CPU time, one thread; twice as many where there are two. Rows that took a fifth more "
+        "than that are late."
     )
-    columns = ("row", *(f"{budget:g} s" for budget in figures.budgets))
+    columns = ("row", *(f"{budget:g} s" for budget in budgets))
     return Table(field, columns, tuple(rows), note)
 
 
 def all_solves(results: Sequence[Result]) -> Table:
     """For programs."""
-    columns = ("field", "seed", "row", "budget", "energy", "cpu_seconds", "wall_seconds", "refused")
+    columns = (
+        "field", "seed", "row", "budget", "energy", "proven", "cpu_seconds", "wall_seconds",
+        "refused",
+    )  # fmt: skip
     rows = tuple(tuple(result.get(name) for name in columns) for result in results)
     return Table("All solves", columns, rows, "One line a solve.")
 
@@ -146,7 +189,7 @@ def _panel(figures: Figures, field: str) -> Lines:
     for row in figures.rows:
         cells = [(field, row, budget) for budget in figures.budgets]
         found = [cell for cell in cells if cell in figures.energies]
-        if found:
+        if found and row not in PROOFS:
             gaps = [
                 float(np.mean([
                     percent_above(energy, figures.lowest[field, seed])

@@ -43,7 +43,7 @@ PROBES = 400  # random proposals whose changes set the temperatures
 
 def annealing(
     run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.12,
-    exchanges: float = 0.2, replicas: int = 1, threads: int = 1,
+    exchanges: float = 0.2, replicas: int = 2, threads: int = 1,
 ) -> None:  # fmt: skip
     """Relabel nodes at random, uphill too, at a temperature that falls until only descent is left.
 
@@ -63,7 +63,8 @@ def annealing(
     exchanges
         Share of the proposals that exchange two nodes' labels; none for edges and tables.
     replicas
-        Labelings of edges and tables that are annealed and crossed with each other.
+        Labelings of edges and tables that are annealed and crossed with each other, once one has
+        gone through its first 31 cycles (about 5,000 sweeps).
     threads
         How many of the replicas at the same time; the answer is the same.
     """
@@ -75,7 +76,6 @@ def annealing(
         return
     if takes(arrays):
         most = sweeps * (2**runs - 1) if run.seconds is None else math.inf
-        run.offer(run.start_labels())
         cycle_on(
             run, run.start_labels(), hot=hot, cold=cold, sweeps=most, replicas=replicas,
             threads=threads,

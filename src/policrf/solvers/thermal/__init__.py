@@ -1,1 +1,1 @@
-"""Thermal cycles for tables and Potts edges: kept costs, sweeps, crossing region by region."""
+"""Thermal cycles for tables and Potts edges: kept costs, sweeps, balls, crossing by region."""

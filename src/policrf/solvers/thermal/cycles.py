@@ -1,27 +1,34 @@
 """Thermal cycles of one labeling or of several, on one thread or on several.
 
-Replicas go through their cycles by themselves and meet at fixed numbers of cycles, where the first
-is crossed with all others, and the last takes over what that gave. The answer depends on their
-number and the seed, not on the number of threads that they share.
+One labeling goes through the first cycles alone. Then replicas of it go on by themselves, each with
+random numbers of its own, and meet after every cycle: the first is crossed with all others, region
+by region, and they start again from what that gave. The answer depends on their number and the
+seed, not on the number of threads that they share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from operator import methodcaller
 
 from policrf.solvers.run import Run
 from policrf.solvers.thermal.replica import Replica, seconds_to_begin
+from policrf.solvers.thermal.schedule import LARGE, ball_parts
 from policrf.types import IntArray
 
+Stage = Callable[[Replica], bool]
+Each = Callable[[Stage, list[Replica]], Iterable[bool]]
 OFFER = 0.02  # seconds between two labelings that are offered
+RESERVE = 1.2  # times as long as offering labels took, kept for the last ones
 ASKED = 3  # cycles after which it is asked whether they are worth it
-MEET = 16  # cycles between two meetings at first; then always twice as many
+ALONE = 31  # cycles of the first replica before others join it
 
 
 def cycle_on(
     run: Run, labels: IntArray, *, hot: float = 0.5, cold: float = 0.12,
-    sweeps: float = float("inf"), replicas: int = 1, threads: int = 1,
+    sweeps: float = float("inf"), replicas: int = 2, threads: int = 1,
     worth: Callable[[IntArray], bool] | None = None,
 ) -> None:  # fmt: skip
     """Improve `labels` [N] by thermal cycles and offer what is found.
@@ -37,64 +44,83 @@ def cycle_on(
     sweeps
         How many there are about; by default only time ends it.
     replicas
-        Labelings that go through cycles.
+        Labelings that go through cycles, after the first cycles of one.
     threads
         How many of them at the same time.
     worth
-        Asked with the labels of the third cycle whether to go on; for one replica.
+        Asked with the labels of the third cycle whether to go on.
     """
     if run.remaining() < seconds_to_begin(run) or not (run.crf.cardinalities > 1).any():
         return
-    several = [Replica(run, labels, run.seed + 7919 * r, hot, cold) for r in range(replicas)]
-    first = several[0]
+    began = run.elapsed()
+    run.offer(labels)
+    reserve = RESERVE * (run.elapsed() - began)  # so that the last labels are offered in time
+    first = Replica(run, labels, run.seed, hot, cold)
+    first.reserve = reserve
     first.start()
-    run.offer(first.best)
-    for other in several[1:]:
-        other.start()
-    if replicas == 1:
-        _alone(first, sweeps, worth)
-    else:
-        _together(several, sweeps, threads)
+    several = [first]
+    if _go_through(several, map, sweeps, math.inf if replicas == 1 else ALONE, worth):
+        several += [first.twin(run.seed + 7919 * r) for r in range(1, replicas)]
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                _go_through(several, pool.map, sweeps)
+            finally:  # threads that nobody waits for, after Ctrl-C
+                for replica in several:
+                    replica.stopped = True
     run.offer(first.best)
     run.info["cycles"] = sum(replica.cycles for replica in several)
-    run.info["sweeps"] = sum(replica.sweeps for replica in several)
+    run.info["sweeps"] = round(_sweeps(several))
 
 
-def _alone(
-    replica: Replica, sweeps: float, worth: Callable[[IntArray], bool] | None = None
-) -> None:
-    run, offered = replica.run, replica.run.elapsed()
-    while replica.sweeps < sweeps and replica.cycle():
-        if replica.cycles == ASKED and worth is not None and not worth(replica.best):
-            return
-        if replica.gained > 0 and run.elapsed() - offered > OFFER:
-            run.offer(replica.best)
-            replica.gained, offered = 0.0, run.elapsed()
-            if run.proven():
-                return
+def _go_through(
+    several: list[Replica], each: Each, sweeps: float, cycles: float = math.inf,
+    worth: Callable[[IntArray], bool] | None = None,
+) -> bool:  # fmt: skip
+    """Stages of all replicas, with a meeting after each; False if it has ended before `cycles`.
 
-
-def _together(several: list[Replica], sweeps: float, threads: int) -> None:
-    first, cycles, going = several[0], MEET, True
-    with ThreadPoolExecutor(threads) as pool:
-        while going and sum(replica.sweeps for replica in several) < sweeps:
-            going = all(list(pool.map(_until(cycles), several)))
-            for other in several[1:]:
-                first.take(other)
-            first.run.offer(first.best)
-            if going:
-                several[-1].take(first)
-                cycles *= 2
-            going = going and not first.run.proven()
-
-
-def _until(cycles: int) -> Callable[[Replica], bool]:
-    """Goes through cycles up to a number; False if time ran out."""
-
-    def advance(replica: Replica) -> bool:
-        while replica.cycles < cycles:
-            if not replica.cycle():
+    A stage that time cuts short counts for the first one only: what the others have found by then
+    is not crossed, so that a longer run, which crosses what they find later, is never higher. In
+    a small field, balls that gain nothing are the last ones until the next cycle.
+    """
+    first = several[0]
+    small = len(first.best) < LARGE
+    while first.cycles < cycles:
+        for stage in _stages(first):
+            before = _gained(several)
+            if _sweeps(several) >= sweeps or not all(list(each(stage, several))):
                 return False
-        return True
+            in_vain = _gained(several) == before
+            _meet(several)
+            if first.run.proven():
+                return False
+            if small and in_vain and stage is not Replica.cycle:
+                break
+        if first.cycles == ASKED and worth is not None and not worth(first.best):
+            return False
+    return True
 
-    return advance
+
+def _stages(replica: Replica) -> list[Stage]:
+    """Its next cycle, and the balls that follow in parts; each is False if time ran out."""
+    parts = ball_parts(replica.cycles + 1, len(replica.best))
+    return [Replica.cycle, *(methodcaller("balls", part) for part in parts)]
+
+
+def _meet(several: list[Replica]) -> None:
+    """Cross the first with all others, which start again from there; now and then it is offered."""
+    first = several[0]
+    for other in several[1:]:
+        first.take(other)
+    for other in several[1:]:
+        other.follow(first)
+    if first.run.elapsed() - first.offered > OFFER and first.gained > 0:
+        first.run.offer(first.best)
+        first.offered = first.run.elapsed()
+
+
+def _gained(several: list[Replica]) -> float:
+    return sum(replica.gained for replica in several)
+
+
+def _sweeps(several: list[Replica]) -> float:
+    return sum(replica.sweeps for replica in several)

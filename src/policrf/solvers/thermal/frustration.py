@@ -20,6 +20,8 @@ from policrf.types import FloatArray, IntArray
 
 MUCH = 0.15  # frustration of a local minimum from which on bounds are far from energies
 CYCLES = 0.25  # independent cycles a node, from which on messages are far from exact
+SPARSE = 1.5  # the same, up to which annealing starts from beliefs
+LOOKED_AT, SHORT = 100, 0.5  # nodes, and the share of them that may be on short cycles then
 DECISIVE = 0.5  # range of the unaries, in units of that of all other terms of a node
 
 
@@ -39,11 +41,48 @@ def may_be_frustrated(crf: CRF) -> bool:
 
     O(size of the CRF).
     """
+    if _cycles(crf) < CYCLES or not beyond_cuts(crf):
+        return False
+    a = crf.arrays
+    return _unary_range(a) <= DECISIVE * _coupling(a, table_ranges(a))
+
+
+def is_like_a_tree(crf: CRF) -> bool:
+    """Whether there are few cycles and hardly a short one: beliefs are a good start then.
+
+    They are not on grids, whose cycles of four nodes tell a node what it has said itself.
+    """
+    if _cycles(crf) > SPARSE:
+        return False
+    some = np.linspace(0, crf.n_nodes - 1, min(crf.n_nodes, LOOKED_AT)).astype(np.int64)
+    short = sum(_is_on_short_cycle(crf.arrays, int(i)) for i in some)
+    return short <= SHORT * len(some)
+
+
+def _is_on_short_cycle(a: Arrays, start: int) -> bool:
+    """Whether a cycle of three or four nodes leads through a node."""
+    seen = {start}
+    for j in sorted(_next_to(a, start)):
+        reached = _next_to(a, j) - {start}
+        if reached & seen:
+            return True
+        seen |= reached | {j}
+    return False
+
+
+def _next_to(a: Arrays, i: int) -> set[int]:
+    """The nodes that share a term with node i."""
+    found = set(a.adj_node[a.adj_ptr[i] : a.adj_ptr[i + 1]].tolist())
+    for c in a.node_clique[a.node_ptr[i] : a.node_ptr[i + 1]].tolist():
+        found.update(a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]].tolist())
+    return found - {i}
+
+
+def _cycles(crf: CRF) -> float:
+    """Independent cycles of the graph of terms, in units of the number of nodes."""
     a = crf.arrays
     joins = len(a.edges) + len(a.clique_nodes) - len(a.clique_kind)
-    if joins - crf.n_nodes < CYCLES * crf.n_nodes or not beyond_cuts(crf):
-        return False
-    return _unary_range(a) <= DECISIVE * _coupling(a, table_ranges(a))
+    return (joins - crf.n_nodes) / crf.n_nodes
 
 
 def is_frustrated(crf: CRF, labels: IntArray) -> bool:

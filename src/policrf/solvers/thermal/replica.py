@@ -3,29 +3,32 @@
 Cycle n takes 10 · 4^j sweeps, where 2^j is the n-th number of Luby, Sinclair and Zuckerman (1993):
 1, 1, 2, 1, 1, 2, 4, … The first of a length starts hottest, all others milder, at random. After a
 cycle single relabels settle the labels, and they are crossed with those before it (`crossing`).
+Later ones are followed by cycles of balls (`balls`), with up to three times as many looks at nodes.
 What happens does not depend on how much time there is: a longer run goes on where a shorter one has
 ended.
 """
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
-from policrf.random_numbers import new_generator, uniform
+from policrf.random_numbers import below, new_generator, uniform
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
+from policrf.solvers.thermal.balls import anneal_ball, close_ball, grow_ball
 from policrf.solvers.thermal.crossing import cross
-from policrf.solvers.thermal.kept_costs import Kept, load_costs, new_kept
+from policrf.solvers.thermal.kept_costs import load_costs, new_kept
+from policrf.solvers.thermal.schedule import LONGER, SWEEPS, cycle_scale, temperatures
 from policrf.solvers.thermal.sweeps import LOGS, Cooling, anneal, settle
 from policrf.types import IntArray
 
-SWEEPS = 10  # of the shortest cycles
-LONGER = 4  # times as many in the next longer ones
 MILDEST, HOTTEST = 0.3, 1.0  # parts of the highest temperature that cycles start at
 LONG, PEEKS = 500, (0.55, 0.7, 0.85)  # sweeps of cycles that are looked at on their way; when
 FIRST = 1_000  # looks at nodes in the first slice
 CROSSING = 1e-6  # seconds a node that crossing may take, before it is known
-RATIO = 8.0  # of the highest temperature to the lowest, at least
+SMALLEST, LARGEST, BALL_SWEEPS = 100, 1000, 100  # nodes of balls, and sweeps of their cycles
 
 
 class Replica:
@@ -51,58 +54,141 @@ class Replica:
         self.arrays = run.crf.arrays
         self.kept = new_kept(self.arrays, labels)
         self.best: IntArray = self.kept.labels.copy()
-        self.cycles, self.sweeps = 0, 0
-        self.gained = 0.0  # in all cycles since somebody set it to 0
-        self.hot, self.cold = temperatures(self.kept, hot, cold)
+        self.cycles = 0
+        self.looks = 0  # at nodes, in all cycles that came to their end
+        self.gained = 0.0  # energy, in all cycles
+        self.offered = run.elapsed()  # when its labels were offered to the run
+        self.reserve = 0.0  # seconds of the run that are not for cycles
+        self.stopped = False
+        """No further slice begins: for threads that nobody waits for."""
+        self.hot, self.cold = self._temperatures(hot, cold)
         self._generator = new_generator(seed)
         self._scratch = np.empty(len(labels), np.int64), np.empty(len(labels), np.bool_)
         self._longest = -1
         self._crossing = CROSSING
         self._pace = Pace(run, FIRST)
 
+    def _temperatures(self, hot: float, cold: float) -> tuple[float, float]:
+        """From the labels of lowest unary: those of a good start would make them twice as high.
+
+        What a relabel changes is larger the lower the energy is.
+        """
+        plain = np.argmin(self.arrays.unary, axis=1).astype(np.int64)
+        if (plain == self.kept.labels).all():
+            return temperatures(self.kept, hot, cold)
+        return temperatures(new_kept(self.arrays, plain), hot, cold)
+
     @property
     def bytes(self) -> int:
         """Memory of all its arrays, without the model's."""
         return sum(array.nbytes for array in (*self.kept, self.best, *self._scratch))
 
+    @property
+    def sweeps(self) -> float:
+        """Looks at nodes, in units of their number."""
+        return self.looks / len(self.best)
+
     def start(self) -> bool:
-        """Settle the first labels; False if time ran out."""
-        return self._settle() and self._cross()
+        """Settle the first labels; False if time ran out: they are settled in part then."""
+        settled = self._settle()
+        self.best[:] = self.kept.labels
+        return settled
 
     def cycle(self) -> bool:
         """One cycle; False if time ran out: nothing has changed then, and no other can follow."""
         self.cycles += 1
-        scale = luby(self.cycles)
-        part = HOTTEST
-        if scale <= self._longest:
-            part = MILDEST + (HOTTEST - MILDEST) * uniform(self._generator)
+        scale = cycle_scale(self.cycles, len(self.best))
+        sweeps = SWEEPS * LONGER**scale
+        longest = scale > self._longest
+        cooling = self._cooling(HOTTEST, sweeps) if longest else self._mild_cooling(sweeps)
         self._longest = max(scale, self._longest)
-        cooling = Cooling(part * self.hot, min(part * self.hot, self.cold), SWEEPS * LONGER**scale)
         if not (self._anneal(cooling) and self._settle() and self._cross()):
             return False
-        self.sweeps += cooling.sweeps
+        self.looks += cooling.sweeps * len(self.best)
         return True
 
+    def balls(self, sweeps: int) -> bool:
+        """Cycles of balls around random nodes, that are so many sweeps; False if time ran out.
+
+        Those that came to their end before that are kept.
+        """
+        region, left = self._scratch
+        left[:] = False
+        space = np.empty(min(LARGEST, max(1, len(left) // 4)), np.int64)
+        end = self.looks + sweeps * len(left)
+        while self.looks < end:
+            ratio = (LARGEST / SMALLEST) ** uniform(self._generator)
+            size = min(int(SMALLEST * ratio), len(space))
+            start = below(self._generator, len(left))
+            ball = space[: grow_ball(self.arrays, start, size, left, space)]
+            if not self._anneal_ball(self._mild_cooling(BALL_SWEEPS), ball):
+                return False
+            self.gained += close_ball(self.arrays, self.kept, self.best, region, left, ball)
+            self.looks += BALL_SWEEPS * len(ball)
+        return True
+
+    def _mild_cooling(self, sweeps: int) -> Cooling:
+        return self._cooling(MILDEST + (HOTTEST - MILDEST) * uniform(self._generator), sweeps)
+
+    def _cooling(self, part: float, sweeps: int) -> Cooling:
+        """From a part of the highest temperature to the lowest."""
+        return Cooling(part * self.hot, min(part * self.hot, self.cold), sweeps)
+
+    def twin(self, seed: int) -> Replica:
+        """Another one with the same labels and as many cycles behind it; its looks are its own."""
+        other = copy(self)
+        other.kept = new_kept(self.arrays, self.best)
+        other.best = self.best.copy()
+        other.looks, other.gained = 0, 0.0
+        other._generator = new_generator(seed)
+        other._scratch = np.empty_like(self._scratch[0]), np.empty_like(self._scratch[1])
+        other._pace = Pace(self.run, FIRST)
+        return other
+
     def take(self, other: Replica) -> None:
-        """Cross with the labels of another one."""
-        self.kept = new_kept(self.arrays, other.best)
-        self._cross()
+        """Cross with the labels of another one, if there is time for that."""
+        self.follow(other, best=False)
+        if not self._cross():
+            self.follow(self)
+
+    def follow(self, other: Replica, best: bool = True) -> None:
+        """Go on from the labels of another one."""
+        self.kept.labels[:] = other.best
+        load_costs(self.arrays, self.kept)
+        if best:
+            self.best[:] = other.best
 
     def _anneal(self, cooling: Cooling) -> bool:
         looks = cooling.sweeps * len(self.best)
         ends = [int(part * looks) for part in PEEKS if cooling.sweeps >= LONG]
         done = 0
         for end in [*ends, looks]:
-            while done < end and not self.run.expired():
-                size = self._pace.begin()
-                count = min(size, end - done)
-                anneal(self.arrays, self.kept, self._generator, LOGS, cooling, done, count)
-                if count == size:  # a shorter slice says nothing of how long a whole one takes
-                    self._pace.end()
-                done += count
+            done = self._advance(cooling, None, done, end)
             if done < end or (end < looks and not self._peek()):
                 return False
         return True
+
+    def _anneal_ball(self, cooling: Cooling, ball: IntArray) -> bool:
+        looks = cooling.sweeps * len(ball)
+        return self._advance(cooling, ball, 0, looks) == looks
+
+    def _advance(self, cooling: Cooling, ball: IntArray | None, done: int, end: int) -> int:
+        """The looks `done` … `end` of a cycle, of a ball or of all nodes; how many are done then.
+
+        In slices, as long as there is time.
+        """
+        tools = self.arrays, self.kept, self._generator, LOGS, cooling
+        while done < end and not self._expired():
+            size = self._pace.begin()
+            count = min(size, end - done)
+            if ball is None:
+                anneal(*tools, done, count)
+            else:
+                anneal_ball(*tools, ball, done, count)
+            if count == size:  # a shorter slice says nothing of how long a whole one takes
+                self._pace.end()
+            done += count
+        return done
 
     def _peek(self) -> bool:
         """Keep what a cycle under way has found already; it goes on as if nothing had happened."""
@@ -113,9 +199,12 @@ class Replica:
         load_costs(self.arrays, self.kept)
         return True
 
+    def _expired(self) -> bool:
+        return self.stopped or self.run.expired() or self.run.remaining() < self.reserve
+
     def _settle(self) -> bool:
         cursor, settled = np.zeros(2, np.int64), False
-        while not settled and not self.run.expired():
+        while not settled and not self._expired():
             settled = settle(self.arrays, self.kept, cursor, self._pace.begin())
             if not settled:
                 self._pace.end()
@@ -133,31 +222,8 @@ class Replica:
         return True
 
 
-def luby(number: int) -> int:
-    """The binary logarithm of the number-th entry (from 1) of 1, 1, 2, 1, 1, 2, 4, …
-
-    >>> [luby(n) for n in range(1, 16)]
-    [0, 0, 1, 0, 0, 1, 2, 0, 0, 1, 0, 0, 1, 2, 3]
-    """
-    while number & (number + 1):  # not one below a power of two
-        number -= 2 ** (number.bit_length() - 1) - 1
-    return number.bit_length() - 1
-
-
-def temperatures(kept: Kept, hot: float, cold: float) -> tuple[float, float]:
-    """The highest and the lowest temperature, from what relabels of up to 10,000 nodes change."""
-    some = np.linspace(0, len(kept.labels) - 1, min(len(kept.labels), 10_000)).astype(np.int64)
-    own = np.take_along_axis(kept.costs[some], kept.labels[some, None], axis=1)
-    sizes = np.abs(kept.costs[some] - own)
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    if not len(sizes):
-        return 1.0, 1.0
-    high = hot * float(np.median(sizes))
-    return high, min(high / RATIO, cold * float(np.quantile(sizes, 0.4)))
-
-
 def seconds_to_begin(run: Run) -> float:
     """About the most that a replica takes to be made."""
     a = run.crf.arrays
     entries = a.unary.size + a.unary.shape[1] * len(a.clique_nodes) + len(a.adj_node)
-    return float(1e-8 * entries)
+    return float(5e-9 * entries)

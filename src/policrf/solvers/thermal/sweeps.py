@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inner, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.crf.arrays import Arrays
 from policrf.crf.checks import frozen
 from policrf.random_numbers import Generator, uniform
@@ -48,26 +48,34 @@ def anneal(
     count: int,
 ) -> None:  # fmt: skip
     """The looks `done` … `done + count − 1` at nodes, N of them a sweep."""
-    n_nodes, n_labels = k.costs.shape
-    more = math.log(max(n_labels - 1, 1))
+    n_nodes = len(k.labels)
     i, temperature = done % n_nodes, 0.0
     for n in range(count):
         if n == 0 or i == n_nodes:
             i %= n_nodes
             share = (done + n) // n_nodes / cooling.sweeps
             temperature = cooling.first * (cooling.last / cooling.first) ** share
-        own = k.labels[i]
-        cost = k.costs[i, own]
-        least = np.inf
-        for label in range(n_labels):
-            if label != own and k.costs[i, label] < least:
-                least = k.costs[i, label]
-        u = uniform(generator)
-        if least - cost <= temperature * (logs[int(u * STEPS)] + more):
-            label = drawn_label(k, generator, temperature, i, min(least, cost), u)
-            if label != own:
-                give_label(a, k, i, label)
+        look(a, k, generator, logs, temperature, i)
         i += 1
+
+
+@inlined
+def look(
+    a: Arrays, k: Kept, generator: Generator, logs: FloatArray, temperature: float, i: int
+) -> None:
+    """Node i keeps its label or takes another one."""
+    n_labels = k.costs.shape[1]
+    own = k.labels[i]
+    cost = k.costs[i, own]
+    least = np.inf
+    for label in range(n_labels):
+        if label != own and k.costs[i, label] < least:
+            least = k.costs[i, label]
+    u = uniform(generator)
+    if least - cost <= temperature * (logs[int(u * STEPS)] + math.log(max(n_labels - 1, 1))):
+        label = drawn_label(k, generator, temperature, i, min(least, cost), u)
+        if label != own:
+            give_label(a, k, i, label)
 
 
 @inner

@@ -116,7 +116,7 @@ def _fits(kind: Any, value: Any) -> bool:
         return whole and -_LARGEST <= int(value) <= _LARGEST
     if kind is float:
         number = isinstance(value, int | float | np.integer | np.floating)
-        if not number or isinstance(value, bool) or not value == value:
+        if not number or isinstance(value, bool) or value != value:
             return False
         return not isinstance(value, int) or abs(value) <= _LARGEST_FLOAT
     if kind is str:

@@ -10,10 +10,12 @@ docs/reliability.md was broken. Real nets are looked for beside the checkout, or
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import tempfile
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from tests.robustness.api_calls import CALLED, outcome_of, right_calls, wrong_ca
 from tests.robustness.isolated import ROOM, isolated
 from tests.robustness.sweep import KINDS, OUTCOMES, SECONDS, Sweep
 
+from policrf.crf.io.files import make_folder
 from policrf.evaluation.tables import Table, write_tables
 
 COLUMNS = ("file", "checksum", "files", *OUTCOMES, "slowest (s)", "memory (MB)")
@@ -52,6 +55,8 @@ class Config:
     calls: int = 5_000
     """Wrong calls in all."""
     seed: int = 0
+    jobs: int = 1
+    """Kinds of files at a time."""
     out: Path = Path("benchmarks/results")
 
 
@@ -64,11 +69,7 @@ def row(found: Sweep) -> tuple[object, ...]:
 
 
 def main(config: Config) -> None:
-    each = -(-config.mutations // len(KINDS))
-    sweeps = []
-    for name in KINDS:
-        sweeps.append(isolated(name, each, seed=config.seed))
-        print(*row(sweeps[-1]), *sweeps[-1].faults, sep="  ", flush=True)
+    sweeps = swept(config)
     rows = [row(found) for found in sweeps]
     sums = [sum(entries) for entries in zip(*(line[2:-2] for line in rows), strict=True)]
     total = ("all", None, *sums, *(max(line[k] for line in rows) for k in (-2, -1)))
@@ -77,6 +78,28 @@ def main(config: Config) -> None:
     write_tables(config.out, "robustness", [files, calls], asdict(config) | {"room": ROOM})
     if any(found.failed for found in sweeps) or faults:
         sys.exit(1)
+
+
+def swept(config: Config) -> list[Sweep]:
+    """One sweep a kind; those that a run has finished which was stopped are kept, a line each."""
+    each = -(-config.mutations // len(KINDS))
+    journal = make_folder(config.out) / f"robustness-{each}-{config.seed}.jsonl"
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    done = {line["kind"]: Sweep(**line | {"counts": Counter(line["counts"])})
+            for line in map(json.loads, lines)}  # fmt: skip
+
+    def run(name: str) -> Sweep:
+        if name not in done:
+            done[name] = isolated(name, each, seed=config.seed)
+            with journal.open("a") as file:
+                file.write(json.dumps(vars(done[name])) + "\n")
+            print(*row(done[name]), *done[name].faults, sep="  ", flush=True)
+        return done[name]
+
+    with ThreadPoolExecutor(config.jobs) as pool:
+        found = list(pool.map(run, KINDS))
+    journal.unlink()
+    return found
 
 
 def called(count: int, seed: int) -> tuple[Table, list[str]]:

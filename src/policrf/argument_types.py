@@ -25,6 +25,7 @@ from policrf.errors import InvalidFile, InvalidOption, PolicrfError, TooLarge
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = type[PolicrfError]
+_LARGEST_FLOAT = 2**1023  # a whole number beyond cannot become one
 _LARGEST = 2**63 - 1
 _LONGEST_NAME = 255  # bytes of one part of a path
 _WORDS = {
@@ -115,7 +116,9 @@ def _fits(kind: Any, value: Any) -> bool:
         return whole and -_LARGEST <= int(value) <= _LARGEST
     if kind is float:
         number = isinstance(value, int | float | np.integer | np.floating)
-        return number and not isinstance(value, bool) and bool(value == value)
+        if not number or isinstance(value, bool) or value != value:
+            return False
+        return not isinstance(value, int) or abs(value) <= _LARGEST_FLOAT
     if kind is str:
         return isinstance(value, str)
     if kind is Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shutil
 from pathlib import Path
@@ -28,6 +29,7 @@ def _forked(path: Path, role: trial.Role) -> int:
     if child == 0:
         code = 1
         try:
+            faulthandler.disable()  # pytest's would tell of every crash
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)

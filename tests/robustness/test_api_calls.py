@@ -12,6 +12,7 @@ import policrf as pc
 from policrf.errors import (
     InvalidFile,
     InvalidInstance,
+    InvalidLabeling,
     InvalidOption,
     InvalidPotential,
     TooLarge,
@@ -91,6 +92,14 @@ def test_many_wrong_calls(calls, tmp_path, monkeypatch, seed):
         (lambda crf: pc.Instance.from_crf(3), InvalidInstance, "crf must be a CRF, not 3"),
         (lambda crf: pc.train([3], rounds=1), InvalidInstance, "instances holds a int"),
         (lambda crf: pc.prepare(3, out="x"), InvalidOption, "dataset"),
+        (lambda crf: pc.solve(crf, "annealing", cold=10**400), InvalidOption, "cold must be"),
+        (lambda crf: pc.CRF(np.ma.masked_array([[1.0]], [[1]])), InvalidPotential, "masked"),
+        (lambda crf: crf.energy(np.ma.masked_array([0] * 4, [1] * 4)), InvalidLabeling, "masked"),
+        (lambda crf: pc.train([], rounds=1, validation=1j), InvalidOption, "validation is 1j"),
+        (lambda crf: pc.train([], rounds=1, validation=np.zeros(0)), InvalidOption, "validation"),
+        (lambda crf: pc.train([], rounds=1, about=-1.0), InvalidOption, "about is -1.0"),
+        (lambda crf: pc.train([], rounds=1, start=np.zeros(2)), InvalidOption, "start is"),
+        (lambda crf: pc.plot_trace([3], "x.png"), InvalidOption, "what solve returns"),
     ],
 )
 def test_what_was_expected_is_said(call, error, says):

@@ -21,6 +21,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Work = Callable[[Shared, Item, dict[str, Any]], Result]
 Advance = Callable[[str], None]  # told the name of each item that is done
+LAST_WORDS = 5.0  # seconds that a terminated process may take to end
 AHEAD = 8  # items a process, submitted before their turn: results wait in memory
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -92,9 +93,16 @@ class Workers(Generic[Shared, Item, Result]):
         if self._pool is None:
             return
         processes = list((self._pool._processes or {}).values())
+        results: Any = getattr(self._pool, "_result_queue", None)
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         for process in processes:
             process.terminate()
+        if kind is not None and results is not None:
+            # One that was writing leaves half a result: who reads it must see the end of the pipe,
+            # or Python waits for its thread for ever when it exits.
+            for process in processes:
+                process.join(LAST_WORDS)
+            results._writer.close()
         self._pool = None
         for name, value in self._before.items():
             if value is None:

@@ -102,6 +102,10 @@ def learn(
         raise InvalidOption(f"start is {start!r:.80}; give a policy, its name or its file")
     if start is not None:
         options = replace(options, kind=start.spec.kind, network=start.spec.network)
+    if not (hasattr(validation, "__getitem__") and hasattr(validation, "index")):  # no array
+        raise InvalidOption(f"validation is {validation!r:.80}; give a list of instances")
+    if not hasattr(about or {}, "keys"):
+        raise InvalidOption(f"about is {about!r:.80}; give a dictionary of plain values")
     if out is not None and not resume and not overwrite:
         refuse_run(Path(out))
     training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)

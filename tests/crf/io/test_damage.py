@@ -157,3 +157,26 @@ def test_tokens_of_a_uai_model_are_checked(tmp_path, change, message):
     path.write_text(text.replace(*change, 1), encoding="utf-8")
     with pytest.raises((InvalidFile, TooLarge), match=message):
         pc.read(path)
+
+
+def test_a_cfn_model_nested_too_deeply_is_named(tmp_path):
+    path = tmp_path / "model.cfn"
+    path.write_text('{"a":' * 100_000)
+    with pytest.raises(InvalidFile, match="nested too deeply"):
+        pc.read(path)
+
+
+@pytest.mark.parametrize("ending", [".uai", ".wcsp", ".cfn"])
+def test_a_byte_order_mark_is_no_part_of_a_model(tmp_path, ending):
+    crf = pc.CRF([[0.0, 1.0], [2.0, 0.0]], pc.Potts([[0, 1]], 1.0))
+    path = tmp_path / f"model{ending}"
+    pc.write(crf, path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert pc.read(path).energy([0, 1]) == pytest.approx(crf.energy([0, 1]))
+
+
+def test_a_short_model_cannot_ask_for_gigabytes(tmp_path):
+    path = tmp_path / "model.wcsp"
+    path.write_text("name 2 17255159 1 10\n3 17255159\n1 0 0 1\n1 2\n")
+    with pytest.raises(TooLarge, match="2 nodes of up to 17255159 labels, in a file of"):
+        pc.read(path)

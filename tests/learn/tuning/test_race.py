@@ -103,3 +103,14 @@ def test_neighbours_differ_in_one_or_two_numbers():
         near = neighbour(DEFAULT, rng)
         changed = [name for name in SPACE if getattr(near, name) != getattr(DEFAULT, name)]
         assert 1 <= len(changed) <= 2
+
+
+def test_a_solve_that_takes_all_the_time_ends_the_race():
+    """As on a machine that is busy: most candidates have not been measured once."""
+
+    def slow(numbers: Numbers, trial: int) -> Measured:
+        return Measured(float(trial), 0.01, 0.01 if numbers == DEFAULT else 100.0)
+
+    found = racer(slow).run()
+    assert found.numbers == DEFAULT
+    assert found.solves == AT_FIRST + 1

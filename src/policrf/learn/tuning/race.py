@@ -94,7 +94,7 @@ class Racer:
 
     def against_default(self, numbers: Numbers) -> Difference:
         """On the trials that both have."""
-        own, others = self.energies[numbers], self.energies[DEFAULT]
+        own, others = self.energies.get(numbers, []), self.energies[DEFAULT]
         common = min(len(own), len(others))
         return difference(own[:common], others[:common], clipped=True)
 

@@ -88,8 +88,13 @@ def next_best(t: Tournament, frontier: IntArray, count: int) -> tuple[int, int]:
 
 
 @inner
-def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: float) -> None:
-    """Put an action among the `most` best of a state, by score; of equals the earlier is first."""
+def insert_best(
+    t: Tree, state: int, most: int, first: int, node: int, label: int, score: float
+) -> None:
+    """Put an action among the `most` best of a state, by score; of equals the earlier is first.
+
+    The actions before slot `first` stay where they are.
+    """
     k = t.n_actions[state]
     if k == most:
         k -= 1
@@ -97,7 +102,7 @@ def insert_best(t: Tree, state: int, most: int, node: int, label: int, score: fl
             return
     else:
         t.n_actions[state] += 1
-    while k > 0 and t.score[state, k - 1] < score:
+    while k > first and t.score[state, k - 1] < score:
         t.score[state, k] = t.score[state, k - 1]
         t.action[state, k, NODE] = t.action[state, k - 1, NODE]
         t.action[state, k, LABEL] = t.action[state, k - 1, LABEL]
@@ -175,20 +180,25 @@ def expand(
     t, most = q.tree, q.settings[CANDIDATES]
     t.n_actions[state] = t.borrowed[state] = 0
     q.frontier[0] = 1
-    open_matches, i, asked = 1, 0, -1
+    open_matches, i, asked, first = 1, 0, -1, 0
+    # Where every action has a slot there is nobody to beat: nodes come by their best label, and
+    # only the labels of a node are sorted; sorting all N · L would take their square.
+    everything = most >= len(s.labels) * w.costs.shape[1]
     while True:
         i, open_matches = next_best(w.scores, q.frontier, open_matches)
         if i < 0 or (t.n_actions[state] == most and w.scores.values[i] <= t.score[state, most - 1]):
             break
         score_node(n, g, a, s, z, w, i)
+        if everything:
+            first = t.n_actions[state]
         for label in range(w.costs.shape[1]):
             lowest = t.score[state, most - 1] if t.n_actions[state] == most else -np.inf
             if w.costs[2, label] > lowest:
-                insert_best(t, state, most, i, label, w.costs[2, label])
+                insert_best(t, state, most, first, i, label, w.costs[2, label])
     for k in range(t.n_actions[state]):
         start_edge(t, state, k)
     if q.settings[ENCOURAGED]:
-        few = (most + 1) // 2
+        few = 0 if everything else (most + 1) // 2
         favoured_nodes(w.best, w.scores, q, q.explorer.adjacency, state, few)
         favoured_nodes(w.best, w.scores, q, q.explorer.certainty, state, few)
         set_bonuses(g, a, s, q, state, few)

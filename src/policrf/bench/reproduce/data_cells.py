@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from policrf.bench.reproduce.cells import Cell
@@ -12,6 +13,18 @@ from policrf.datasets.opening import open_dataset
 from policrf.vision.recipe import file_digest
 
 ROOTS = {"voc": Path("voc") / "VOC2012", "mots": Path("mots") / "KITTI_MOTS"}
+
+
+def net_digest(path: Path | None) -> str:
+    """The digest of a net's file, read once as long as it does not change."""
+    if path is None or not path.is_file():
+        return file_digest(path)
+    return _digest(path, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@lru_cache(maxsize=16)
+def _digest(path: Path, modified: int, size: int) -> str:
+    return file_digest(path)
 
 
 def own_size(found: DataSet, size: int) -> int:
@@ -43,10 +56,10 @@ class DataCells:
             return {"scenes": list(self.preset.scenes)}
         nets = self.asked.nets
         return {
-            "net": file_digest(nets.net),
+            "net": net_digest(nets.net),
             "hypercolumns": nets.hypercolumns,
-            "feature_net": file_digest(nets.feature_net),
-            "detector": file_digest(nets.detector),
+            "feature_net": net_digest(nets.feature_net),
+            "detector": net_digest(nets.detector),
         }
 
     def energies(self, found: DataSet, size: int) -> Cell:

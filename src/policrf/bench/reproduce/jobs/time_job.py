@@ -31,7 +31,7 @@ class Timed(NamedTuple):
     options: dict[str, Any]
 
 
-ENOUGH = 20.0  # seconds after which a row is not repeated again
+ENOUGH = 20.0  # seconds after which a row is not timed again, nor on further instances
 
 
 def run_time(cell: Cell, store: Store, tell: Tell) -> Any:
@@ -75,14 +75,15 @@ def _best(
         _solve(instances[0], spec, 1.0)  # compiles what is not compiled yet
         for _ in range(about["repeats"]):
             for k, instance in enumerate(instances):
+                if spent > ENOUGH:
+                    break
                 seconds, energies[k] = _solve(instance, spec, about["seconds"])
                 best[k] = min(best[k], seconds)
                 spent += seconds
-            if spent > ENOUGH:
-                break
     except UnsupportedPotential:
         return None, None
-    return float(best.mean()), float(energies.mean())
+    timed = np.isfinite(best)
+    return float(best[timed].mean()), float(energies[timed].mean())
 
 
 def _solve(instance: Instance, spec: Timed, limit: float) -> tuple[float, float]:

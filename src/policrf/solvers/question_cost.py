@@ -24,11 +24,12 @@ PROBES = sum(SLICES)
 CALL = 5e-6  # seconds of a compiled call that visits nothing, about
 DEAR, NOISE = 0.01, 1e-5  # of the time left, and seconds: a longer visit is measured well enough
 DEAREST = 0.08  # of the time left: a visit as long as that is not repeated, cold caches or not
+HOPELESS = 0.25  # of the time left: a visit as long as that, by what loading tells, is not made
 LEAST = 1e-7  # seconds of a visit, at least
 VISITS = 3.0  # visits of a node until no relabel lowers the energy, about
 # Of the untrained policy, about: seconds to begin, visits a node, visits for every two members of a
 # clique whose answers differ from member to member.
-BEGIN, STEPS, PAIRS = 2e-4, 2.0, 1.25
+BEGIN, STEPS, PAIRS = 1e-4, 2.0, 1.25
 
 
 class QuestionCost(NamedTuple):
@@ -68,7 +69,7 @@ def measure_visits(run: Run, state: State) -> None:
     load_labels(arrays, state, labels)
     raise_if_failed()
     visit = _visit_by_loading(arrays, run.elapsed() - begun)
-    if visit > max(NOISE, DEAREST * run.remaining()):
+    if visit > max(NOISE, HOPELESS * run.remaining()):
         run.visit_seconds = visit
         return
     queue = np.zeros(n_nodes, np.int64)

@@ -55,10 +55,23 @@ def test_when_complete_is_highest_confidence_first_with_as_few_calls(partial):
 def test_without_time_for_the_policy_the_answer_is_no_worse_than_icm():
     for seed in range(4):
         crf = make_family("connectivity", 49, 4, seed=seed)
+        for left, one_pass in ((None, 1e-5), (100.0, 1e3)):
+            run = Run(crf, "in time", seconds=left)
+            cost = QuestionCost(1e-6, 1e-4, 1.0, one_pass)
+            labels = label_in_time(run, cost, run.start_labels())
+            assert crf.energy(labels) == run.energy
+            if left:  # time for relabels alone
+                assert run.energy <= solve(crf, "icm").energy
+
+
+def test_one_pass_hears_of_a_clique_half_way_and_lowers_what_order_asks_for():
+    below = 0
+    for seed in range(6):
+        crf = make_family("order", 225, 6, seed=seed)
         run = Run(crf, "in time")
-        labels = label_in_time(run, QuestionCost(1e-6, 1e-4, 1.0), run.start_labels())
-        assert crf.energy(labels) == run.energy
-        assert run.energy <= solve(crf, "icm").energy
+        label_in_time(run, QuestionCost(1e-6, 1e-4, 1.0, 1e-5), run.start_labels())
+        below += run.energy < 0.95 * solve(crf, "icm").energy
+    assert below >= 5
 
 
 def test_a_descent_is_icm_from_the_labels():

@@ -32,7 +32,7 @@ SLICE = 4000  # steps between two looks at the clock, if none of them takes long
 FIRST_SLICE = 64  # steps before the first one, with a limit or where cliques are asked half-way
 PACE = 0.02  # seconds between two looks, about, where functions are expensive
 SLACK = 1.3  # times the time left that questions may be expected to take: first visits are slow
-LATE = 0.1  # of the time given: what labeling the nodes left may take beyond it
+LATE, SOON = 0.1, 1e-4  # of the time given, and seconds: what the nodes left may take beyond it
 FINISH = 0.3  # of a step's time: what it takes to give a node its cheapest label, at most
 
 
@@ -161,7 +161,7 @@ def label_greedily(
         steps = next_slice(stop - done, seconds, run.remaining())
         spent, done = spent + seconds, stop
         short = spent / done * (FINISH * (n_nodes - done) + steps) > run.remaining()
-    if 0 < done < n_nodes and policy.spec.sees_costs:
+    if done < n_nodes and policy.spec.sees_costs:
         _label_rest(run, engine.parts.state)
     labels = engine.labels
     labels[labels < 0] = start_labels[labels < 0]
@@ -186,12 +186,13 @@ def label_greedily(
 def _label_rest(run: Run, state: State) -> None:
     """Give the nodes left the labels that are cheapest then, up to a tenth of the time late.
 
+    Or a tenth of a millisecond: setting up the policy may have taken all of a very short time.
     Their starting labels, which suit no clique, would spoil what the policy has done.
     """
     from policrf.crf.valued.custom_call import raise_if_failed
     from policrf.solvers.first_answer import label_cheapest
 
-    left, late = np.flatnonzero(state.labels < 0), LATE * (run.seconds or 0.0)
+    left, late = np.flatnonzero(state.labels < 0), max(LATE * (run.seconds or 0.0), SOON)
     visits = len(left) * (run.visit_seconds or 0.0)
     if visits <= max(run.remaining(), late):
         label_cheapest(run.crf.arrays, state, left, np.empty(run.crf.n_labels))

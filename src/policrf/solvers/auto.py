@@ -2,7 +2,7 @@
 
     few labelings                     all of them
     cliques that are asked half-way   what their questions cost is measured; a half-way rule, cuts
-                                      without them, or few questions (`first_answer`); then refine
+                                      without them, or few questions (`ask_halfway`); then refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
     edges and tables that contradict  annealing (thermal cycles) alone, an attempt at a proof where
@@ -18,26 +18,23 @@ it worse.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import CONNECTED, CUSTOM, ORDERED, TABLE, TOGETHER
-from policrf.crf.state import new_state
 from policrf.errors import TooLarge, UnsupportedPotential
+from policrf.solvers.ask_halfway import ask_halfway
+from policrf.solvers.ask_halfway import is_done as _done
+from policrf.solvers.ask_halfway import part as _part
 from policrf.solvers.feasibility.idle_infinities import without_idle_infinities
-from policrf.solvers.first_answer import descend_from, label_when_complete, labels_quickly
+from policrf.solvers.first_answer import descend_from
 from policrf.solvers.go_on import go_on
 from policrf.solvers.numbers import Numbers, search_options
 from policrf.solvers.option_checks import require_whole_numbers
-from policrf.solvers.question_cost import measure_visits, question_cost
-from policrf.solvers.refine.refine import refine_on
-from policrf.solvers.refine.refine_rounds import Moves
-from policrf.solvers.refine.refine_start import KNOWN_SHARE, is_opaque, known_part
+from policrf.solvers.refine.refine_start import is_opaque
 from policrf.solvers.run import Run
-from policrf.solvers.spec import SOLVERS
 from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.frustration import is_frustrated, is_like_a_tree, may_be_frustrated
 from policrf.solvers.thermal.kept_costs import takes
@@ -55,11 +52,6 @@ SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
 BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
 BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
-SHORT = 0.003  # seconds from which on cuts on the known part are worth their time in any case
-CUT_TIME, CUT_NODE_TIME = 0.0003, 4e-6  # what they take, at least: in all and a node
-SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
-LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
-CUT_SHARE = 0.5  # of the time left, for cuts where questions are dear
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
 LARGE_PROOF_SHARE = 0.4  # the same of larger ones: bounds and eliminations may do, all else is slow
@@ -84,7 +76,7 @@ def auto(run: Run, *, threads: int = 1, **numbers: Any) -> None:
         _step(run, "brute_force")
         return
     if not _is_open(run):
-        _ask_halfway(run, chosen)
+        ask_halfway(run, chosen)
         return
     simpler = without_idle_infinities(run.crf)
     if simpler is not None:
@@ -179,59 +171,6 @@ def _beliefs_pay(run: Run) -> bool:
     a = run.crf.arrays
     seconds = BELIEF_TIME * (len(a.edges) + len(a.clique_kind)) * run.crf.n_labels
     return seconds <= BELIEF_SHARE * run.remaining() and is_like_a_tree(run.crf)
-
-
-def _ask_halfway(run: Run, numbers: Numbers) -> None:
-    """Quick answers first, then refine; all in this run: every other call would take its time.
-
-    Where the half-way rule is quick and fits, it begins; where not even single relabels come to an
-    end, what is known without questions does. Single relabels alone come first wherever they take a
-    small part of the time: no answer is above theirs then.
-    """
-    arrays, state = run.crf.arrays, new_state(run.crf.arrays)
-    measure_visits(run, state)
-    cost, start, left = question_cost(run), state.labels, run.remaining()
-    if cost.descent <= SMALL * left:
-        _part(run, "icm", lambda run: descend_from(run, run.start_labels()))
-    if cost.policy <= LENIENT * left and labels_quickly(arrays, new_state(arrays)):
-        _part(run, "untrained", SOLVERS.get("untrained"))
-        start = start if run.best is None else run.best.copy()
-    elif left < np.inf and cost.descent > LARGE * left:
-        _part(run, "few questions", _ask_seldom)
-        start = start if run.best is None else run.best.copy()
-    elif left >= SHORT and run.initial is None:
-        _part(run, "known part", lambda run: _offer_known_part(run, start))
-    _part(run, "refine", lambda run: refine_on(run, start, Moves(), numbers=numbers))
-
-
-def _ask_seldom(run: Run) -> None:
-    """Cuts on the known part, and questions about complete cliques, as far as time allows."""
-    begun, left = run.elapsed(), run.remaining()
-    if left >= CUT_TIME + CUT_NODE_TIME * run.crf.n_nodes:
-        _offer_known_part(run, run.start_labels(), CUT_SHARE)
-    if run.best is None or run.elapsed() - begun < SMALL * left:
-        label_when_complete(run)
-
-
-def _part(run: Run, name: str, part: Callable[[Run], None]) -> None:
-    """A part of this run, unless that is over; it is noted if it has found anything."""
-    if not _done(run):
-        begun = run.elapsed()
-        part(run)
-        if run.best is not None:
-            run.info.setdefault("steps", []).append((name, run.energy, run.elapsed() - begun))
-
-
-def _offer_known_part(run: Run, labels: IntArray, share: float = KNOWN_SHARE) -> None:
-    """What cuts find without the opaque groups, into `labels`: a good start, if not yet low."""
-    known = known_part(run, share)
-    if known is not None:
-        labels[:] = known
-        run.offer(known)
-
-
-def _done(run: Run) -> bool:
-    return run.optimal or run.expired() or run.proven()
 
 
 def _first_solvers(run: Run) -> list[tuple[str, float]]:

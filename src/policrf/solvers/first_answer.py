@@ -22,11 +22,13 @@ from policrf.crf.valued.additions import additions_change
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.highest_confidence_first import best_label, label_surest_first
 from policrf.solvers.moves.icm import relabel_single_nodes
+from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.question_cost import QuestionCost
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
 AT_FIRST = 64  # nodes that are priced, most without a question, before the first look at the clock
+ONE_PASS_AT_FIRST = 128  # the same where every node costs questions, unless these are timed
 STEPS = 8  # that are tried in one clique
 SELDOM = 0.4  # share of steps that may change what the clique adds
 
@@ -59,15 +61,41 @@ def descend_from(run: Run, labels: IntArray) -> None:
 
 
 def label_in_time(run: Run, cost: QuestionCost, labels: IntArray) -> IntArray:
-    """Labels where the half-way rule takes too long: by relabels of `labels`, and by few questions.
+    """Labels where the half-way rule takes too long: by one question a node, and by few questions.
 
-    The lower of both; relabels of `labels` alone come first where there is time to end them.
+    One pass asks half-way too, about every node once, in an order that is known before; it comes
+    first where there is time to end it by relabels, and relabels of `labels` alone where there is
+    time for no more. Then cliques are asked when complete. The lowest of all is returned.
     """
-    if cost.descent < run.remaining():
+    if cost.one_pass + cost.descent < run.remaining():
+        label_in_one_pass(run)
+        if run.best is not None and not run.expired():
+            descend_from(run, run.best)
+    elif cost.descent < run.remaining():
         descend_from(run, labels)
     if not run.expired():
         label_when_complete(run)
     return labels if run.best is None else run.best.copy()
+
+
+def label_in_one_pass(run: Run) -> None:
+    """Offer labels given in the order of the unaries' margins, each the cheapest then.
+
+    Nothing is offered if time is out before the last one.
+    """
+    arrays, state = run.crf.arrays, new_state(run.crf.arrays)
+    two = np.partition(arrays.unary, 1, axis=1)[:, :2] if run.crf.n_labels > 1 else arrays.unary
+    order = np.argsort(two[:, 0] - two[:, -1], kind="stable")
+    costs, done = np.empty(run.crf.n_labels), 0
+    pace = Pace(run, first_visits(run, ONE_PASS_AT_FIRST))
+    while done < len(order) and not run.expired():
+        stop = min(done + pace.begin(), len(order))
+        label_cheapest(arrays, state, order[done:stop], costs)
+        raise_if_failed()
+        pace.end()
+        done = stop
+    if done == len(order):
+        run.offer(state.labels)
 
 
 @leaf

@@ -13,16 +13,18 @@ import numpy as np
 
 from policrf.crf.arrays import COUNTS, PARTIAL, Arrays
 from policrf.crf.changes import load_labels
-from policrf.crf.potentials import COMPLETE
+from policrf.crf.potentials import COMPLETE, CUSTOM
 from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import descend
 from policrf.solvers.run import Run
 
-SLICES = (1, 3, 3)  # visits that are timed at a time, if the first does not take too long
+SLICES = (1, 1, 3, 8)  # visits that are timed at a time, if the first do not take too long
 PROBES = sum(SLICES)
 CALL = 5e-6  # seconds of a compiled call that visits nothing, about
 DEAR, NOISE = 0.01, 1e-5  # of the time left, and seconds: a longer visit is measured well enough
+DEAREST = 0.08  # of the time left: a visit as long as that is not repeated, cold caches or not
+HOPELESS = 0.25  # of the time left: a visit as long as that, by what loading tells, is not made
 LEAST = 1e-7  # seconds of a visit, at least
 VISITS = 3.0  # visits of a node until no relabel lowers the energy, about
 # Of the untrained policy, about: seconds to begin, visits a node, visits for every two members of a
@@ -39,6 +41,8 @@ class QuestionCost(NamedTuple):
     """From the unaries until no single relabel lowers the energy (ICM)."""
     policy: float
     """The untrained policy, from nothing to the last label."""
+    one_pass: float
+    """Every node priced and labeled once, in an order that is known before."""
 
 
 def question_cost(run: Run) -> QuestionCost:
@@ -46,20 +50,28 @@ def question_cost(run: Run) -> QuestionCost:
     if run.visit_seconds is None:
         measure_visits(run, new_state(run.crf.arrays))
     visit, arrays = run.visit_seconds or LEAST, run.crf.arrays
-    descent = VISITS * run.crf.n_nodes * visit
-    return QuestionCost(visit, descent, BEGIN + policy_visits(arrays) * visit)
+    one_pass = run.crf.n_nodes * visit
+    policy = BEGIN + policy_visits(arrays) * visit
+    return QuestionCost(visit, VISITS * one_pass, policy, one_pass)
 
 
 def measure_visits(run: Run, state: State) -> None:
     """Time some visits of nodes; `state` gets the start's labels, or slightly better ones.
 
-    One visit comes first: where it takes a good part of the time left, it is the only one. Of the
-    two slices after it the faster counts, since other processes slow down one or the other.
+    To load the labels asks every clique once: where that tells that a visit takes a good part of
+    the time left, none is made. One that takes a smaller part is made twice, since caches are cold
+    at first. Of all slices the fastest counts: other processes slow down one or the other.
     """
     arrays = run.crf.arrays
     n_nodes = run.crf.n_nodes
-    load_labels(arrays, state, run.start_labels())
+    labels = run.start_labels()
+    begun = run.elapsed()
+    load_labels(arrays, state, labels)
     raise_if_failed()
+    visit = _visit_by_loading(arrays, run.elapsed() - begun)
+    if visit > max(NOISE, HOPELESS * run.remaining()):
+        run.visit_seconds = visit
+        return
     queue = np.zeros(n_nodes, np.int64)
     nodes = np.arange(min(PROBES, n_nodes)) * max(1, n_nodes // PROBES)
     queue[: len(nodes)] = nodes
@@ -70,11 +82,21 @@ def measure_visits(run: Run, state: State) -> None:
         begun = run.elapsed()
         descend(arrays, state, queue, queued, cursor, count)
         raise_if_failed()
-        spent = max((run.elapsed() - begun - CALL) / count, LEAST)
-        visit = spent if number < 2 else min(visit, spent)
-        if visit > max(NOISE, DEAR * run.remaining()):
+        visit = min(visit, max((run.elapsed() - begun - CALL) / count, LEAST))
+        if visit > max(NOISE, (DEAR if number else DEAREST) * run.remaining()):
             break
     run.visit_seconds = float(visit)
+
+
+def _visit_by_loading(arrays: Arrays, seconds: float) -> float:
+    """Seconds of a visit, as those tell in which all labels were loaded: one question a clique."""
+    asked = arrays.clique_kind >= CUSTOM
+    if not asked.any():
+        return LEAST
+    sizes = np.diff(arrays.clique_ptr)[asked]
+    a_node = float(sizes.sum()) / len(arrays.unary)  # cliques that a node is in, on average
+    questions = a_node * arrays.unary.shape[1]
+    return float((seconds - CALL) / len(sizes) * questions)
 
 
 def policy_visits(arrays: Arrays) -> float:

@@ -10,17 +10,13 @@ import numpy as np
 from policrf.crf.changes import load_labels
 from policrf.crf.checks import frozen
 from policrf.crf.state import new_state
-from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import InvalidOption
-from policrf.solvers.first_answer import label_cheapest
+from policrf.solvers.first_answer import label_in_one_pass
 from policrf.solvers.moves.highest_confidence_first import label_surest_first
 from policrf.solvers.moves.icm import relabel_single_nodes
-from policrf.solvers.pace import Pace
 from policrf.solvers.refine.refine_start import known_part
 from policrf.solvers.run import Run
 from policrf.types import IntArray
-
-AT_FIRST = 128  # nodes before the first look at the clock
 
 
 def first_labels(run: Run, start: str) -> IntArray:
@@ -31,7 +27,7 @@ def first_labels(run: Run, start: str) -> IntArray:
     if not run.expired():
         match start:
             case "one_pass":
-                _label_in_one_pass(run)
+                label_in_one_pass(run)
             case "by_edges":
                 _label_by_edges(run)
             case "highest_confidence_first":
@@ -57,23 +53,6 @@ def relabel_first(run: Run, labels: IntArray) -> IntArray:
     relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
     run.offer(state.labels)
     return state.labels.copy()
-
-
-def _label_in_one_pass(run: Run) -> None:
-    """Offer labels given in the order of the unaries' margins, each the cheapest then."""
-    arrays, state = run.crf.arrays, new_state(run.crf.arrays)
-    two = np.partition(arrays.unary, 1, axis=1)[:, :2] if run.crf.n_labels > 1 else arrays.unary
-    order = np.argsort(two[:, 0] - two[:, -1], kind="stable")
-    costs, done = np.empty(run.crf.n_labels), 0
-    pace = Pace(run, AT_FIRST)
-    while done < len(order) and not run.expired():
-        stop = min(done + pace.begin(), len(order))
-        label_cheapest(arrays, state, order[done:stop], costs)
-        raise_if_failed()
-        pace.end()
-        done = stop
-    if done == len(order):
-        run.offer(state.labels)
 
 
 def _label_by_edges(run: Run) -> None:

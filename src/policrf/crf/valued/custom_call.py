@@ -132,14 +132,23 @@ def _python(asked: _Asked, function: Any) -> tuple[int, Any]:
         found = asked.copied(numbers, k, parameters, p)
         try:
             value = function(found[0].copy(), found[1])
-            if isinstance(value, str | bytes):
-                raise TypeError(f"it returned text, {value!r}, not a number")
-            return _checked(float(value))
+            return _checked(_number(value))
         except BaseException as error:
             asked.keep(error, clique, found[0])
             return float("nan")
 
     return pinned(_C_TYPE(call))
+
+
+def _number(value: Any) -> float:
+    """What a function returned, as a float; what is wrong with it in its user's words."""
+    if isinstance(value, str | bytes):
+        raise TypeError(f"it returned text, {value!r}, not a number")
+    if value is None:
+        raise TypeError("it returned None, not a number: is there a path without a return?")
+    if np.ndim(value):
+        raise TypeError(f"it returned an array of shape {list(np.shape(value))}, not a number")
+    return float(value)
 
 
 def first_reason(error: Exception) -> str:

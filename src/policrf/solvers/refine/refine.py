@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from policrf.crf.arrays import PARTIAL
+from policrf.crf.potentials import COMPLETE
 from policrf.solvers.feasibility.allowed_start import allowed_start
+from policrf.solvers.moves.local_search import slice_size
 from policrf.solvers.numbers import DEFAULT, Numbers, search_options
+from policrf.solvers.question_cost import question_cost
 from policrf.solvers.refine.refine_anytime import search_on
 from policrf.solvers.refine.refine_rounds import Moves, improve
 from policrf.solvers.refine.refine_start import DEFAULT_START, find_start, is_opaque
@@ -21,6 +25,10 @@ from policrf.solvers.thermal.frustration import beyond_cuts
 from policrf.solvers.thermal.kept_costs import takes
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
+
+# Seconds, in all and a node, in which moves that converge get somewhere.
+CONVERGING_TIME, CONVERGING_NODE_TIME = 0.002, 1e-5
+SLICE_SHARE = 0.1  # of the time left: what they may take between two looks at the clock
 
 
 @declares(proves="sometimes a bound", options=search_options, goes_on=True)
@@ -88,10 +96,11 @@ def refine_on(
     random_moves, share = cliques or halfway, 1.0
     if random_moves and is_opaque(run.crf.arrays):
         units = max(len(run.crf.arrays.clique_kind), len(labels) // 30, 10)
-        if enough := numbers.random_first * units:
-            search_on(run, labels, cliques=cliques, halfway=halfway, last=enough, numbers=numbers)
+        first = numbers.random_first * units
+        if first and not _converges_first(run):
+            search_on(run, labels, cliques=cliques, halfway=halfway, last=first, numbers=numbers)
             run.offer(labels)
-        share = numbers.converging_share
+            share = numbers.converging_share
     if run.expired() or run.proven():
         return
     if beyond_cuts(run.crf):
@@ -104,3 +113,19 @@ def refine_on(
     if random_moves and run.remaining() < np.inf and not takes(run.crf.arrays):
         search_on(run, labels, cliques=cliques, halfway=halfway, numbers=numbers)
         run.offer(labels)
+
+
+def _converges_first(run: Run) -> bool:
+    """Whether moves that converge are worth more than random ones at first, and have the time.
+
+    That is where half-way questions about all cliques once take more than the time left, and where
+    a clique has most of the nodes: a move on it is one on the whole CRF.
+    """
+    left, arrays = run.remaining(), run.crf.arrays
+    if left == np.inf or left < CONVERGING_TIME + CONVERGING_NODE_TIME * run.crf.n_nodes:
+        return False
+    cost = question_cost(run)
+    if slice_size(arrays) * cost.visit > SLICE_SHARE * left:
+        return False
+    asked = np.diff(arrays.clique_ptr)[arrays.custom[:, PARTIAL] != COMPLETE]
+    return bool(2 * asked.max(initial=0) > run.crf.n_nodes or cost.policy > left)

@@ -20,6 +20,7 @@ DEFAULT_START = "alpha_expansion"
 SLOWER = 20  # highest_confidence_first takes up to so many times as long as icm
 # With fewer seconds left, in all or a node, the known part is not worth its time.
 LEAST_TIME, NODE_TIME = 0.003, 4e-6
+KNOWN_SOLVER = "alpha_expansion:orders=1"  # a second order is not worth its time: it is a start
 KNOWN_SHARE = 0.2  # of the time left, for the known part
 MESSAGE_SHARE = 0.25  # of the time left, for belief propagation where cuts do not apply
 MESSAGE_TIME = 0.02  # seconds: with less, laying out its graph is all that it gets to
@@ -106,6 +107,6 @@ def known_part(run: Run, share: float = KNOWN_SHARE) -> IntArray | None:
     seconds = None if run.seconds is None else share * run.remaining()
     try:
         crf = run.crf.with_potentials(*known)
-        return solve(crf, DEFAULT_START, seconds=seconds, go_on=False).labels
+        return solve(crf, KNOWN_SOLVER, seconds=seconds, go_on=False).labels
     except UnsupportedPotential:
         return None

@@ -69,7 +69,9 @@ def train(
         Erase a run of a method that `out` holds; without it that is an error.
     **options
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
-        of racing and `table` (`learn.tuning.tune.Tune`). For goal "labels": `truth`, the share of
+        of racing and `table` (`learn.tuning.tune.Tune`); with `calls`, how often expensive
+        functions may be asked at inference (0, 100, "1/node"), stand-ins for them are learned
+        (`learn.calls.train_calls.FewCalls`). For goal "labels": `truth`, the share of
         the truth in what is learned, and the method's options. For a method: `validation`,
         `about`, `start`, and its options by name (`learn.by_method.learn`).
 
@@ -127,6 +129,14 @@ def _tuned(
             f'goal "energy" tunes numbers and takes no method; leave out {method!r}, or the goal'
         )
     about = options.pop("about", None)
+    if "calls" in options:
+        train_calls = _needing_torch("policrf.learn.calls.train_calls", "train_calls")
+        few = import_module("policrf.learn.calls.train_calls").FewCalls()
+        texts = {name: str(options[name]) for name in ("calls",) if name in options}
+        if isinstance(options.get("budget"), int | float):
+            texts["budget"] = f"{float(options['budget'])!r}s"
+        chosen = with_fields(few, options | texts, "goal energy with calls")
+        return train_calls(instances, chosen, about=about, **shared)
     if "budget" not in options:
         raise InvalidOption(
             'goal "energy" needs a budget, the CPU time a node at inference: budget="10us"'

@@ -13,6 +13,7 @@ from policrf._version import __version__
 from policrf.argument_types import typed
 from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
+from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.policy.safetensors import read_safetensors, write_safetensors
@@ -22,6 +23,7 @@ from policrf.policy.tuning import Tuning
 FORMAT, SCHEMA = "policrf-policy", 1
 _PRETRAINED = Path(__file__).resolve().parent.parent / "pretrained"
 _SUFFIX = ".safetensors"
+_FIRST_PASS = "first_pass"  # the tensor of its weights
 _STAND_IN = "stand_in."  # before the names of a stand-in's tensors, with its number
 
 
@@ -44,6 +46,8 @@ def save_policy(policy: Policy, path: str | Path) -> None:
         metadata["stand_ins"] = json.dumps([found.described() for found in policy.stand_ins])
         for place, found in enumerate(policy.stand_ins):
             tensors |= {f"{_STAND_IN}{place}.{name}": w for name, w in found.weights.items()}
+    if policy.first_pass is not None:
+        tensors[_FIRST_PASS] = policy.first_pass.weights.astype(np.float32)
     write_safetensors(Path(path), tensors, metadata)
 
 
@@ -89,6 +93,8 @@ def load_policy(source: str | Path) -> Policy:
         spec = Spec.from_dict(parts.pop("spec"))
         if "tuning" in metadata:
             parts["tuning"] = Tuning.from_dict(json.loads(metadata["tuning"]))
+        if _FIRST_PASS in weights:
+            parts["first_pass"] = FirstPass(weights.pop(_FIRST_PASS))
         if "stand_ins" in metadata:
             parts["stand_ins"] = _stand_ins(json.loads(metadata["stand_ins"]), weights)
             weights = {n: w for n, w in weights.items() if not n.startswith(_STAND_IN)}

@@ -56,8 +56,49 @@ def _is_dear(group: Potential) -> bool:
     return isinstance(group, Custom) and group.expensive
 
 
+class Count:
+    """Calls so far and their answers.
+
+    It knows no CRF: arrays hold the functions that ask here, and numpy's arrays hide what they hold
+    from the garbage collector.
+    """
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+        self.asked = 0
+        self.refused = False
+        self.answers: dict[tuple[bytes | int, ...], float] = {}
+        self._lock = Lock()
+
+    def counting(self, function: Function) -> Function:
+        """The function behind the count; cliques with the same parameters share their answers."""
+
+        def ask(numbers: Any, parameters: Any) -> float:
+            question = (id(function), numbers.tobytes(), parameters.tobytes())
+            with self._lock:
+                known = self.answers.get(question)
+                if known is not None:
+                    return known
+                if self.asked >= self.most:
+                    self.refused = True
+                    return math.inf
+                self.asked += 1
+            answer = float(function(numbers, parameters))
+            self.answers[question] = answer
+            return answer
+
+        return ask
+
+    def group(self, group: Potential) -> Potential:
+        """An expensive group with its functions behind the count; others as they are."""
+        if not isinstance(group, Custom) or not group.expensive:
+            return group
+        marked = None if group.marked is None else self.counting(group.marked)
+        return group.asking(self.counting(group.function), marked)
+
+
 class CallLimit:
-    """Counts calls of one run, and keeps their answers.
+    """The limit of one run.
 
     Parameters
     ----------
@@ -69,44 +110,23 @@ class CallLimit:
 
     def __init__(self, whole: CRF, most: int) -> None:
         self.whole, self.most = whole, most
-        self.asked = 0
-        """Calls so far."""
-        self.refused = False
-        """Whether a question went unanswered."""
-        self._open = False  # the solver has ended: what is reported may be asked
-        self._answers: dict[tuple[bytes | int, ...], float] = {}
-        self._lock = Lock()
+        self.count = Count(most)
         self.crf = (
-            whole.with_potentials(*map(self._counted, whole.potentials))
+            whole.with_potentials(*map(self.count.group, whole.potentials))
             if most
             else without_expensive(whole)
         )
         """What the solver gets."""
 
-    def _counted(self, group: Potential) -> Potential:
-        if not isinstance(group, Custom) or not group.expensive:
-            return group
-        marked = None if group.marked is None else self._counting(group.marked)
-        return group.asking(self._counting(group.function), marked)
+    @property
+    def asked(self) -> int:
+        """Calls so far."""
+        return self.count.asked
 
-    def _counting(self, function: Function) -> Function:
-        """The function behind the count; cliques with the same parameters share their answers."""
-
-        def ask(numbers: Any, parameters: Any) -> float:
-            question = (id(function), numbers.tobytes(), parameters.tobytes())
-            with self._lock:
-                known = self._answers.get(question)
-                if known is not None:
-                    return known
-                if self.asked >= self.most and not self._open:
-                    self.refused = True
-                    return math.inf
-                self.asked += 1
-            answer = float(function(numbers, parameters))
-            self._answers[question] = answer
-            return answer
-
-        return ask
+    @property
+    def refused(self) -> bool:
+        """Whether a question went unanswered."""
+        return self.count.refused
 
     def known_labels(self, seconds: float | None, seed: int) -> IntArray:
         """What cuts, or else single relabels, make of the terms that cost no call, `[N]`."""
@@ -120,17 +140,13 @@ class CallLimit:
         except UnsupportedPotential:
             return solve(crf, "icm", seconds=share, seed=seed, go_on=False).labels
 
-    def energy(self, labels: IntArray) -> float:
-        """That of all terms; +inf where a term may not be asked any more."""
-        return self.crf.energy(labels) if self.most else math.inf
-
     def reported(self, found: Solution) -> Solution:
         """What the caller of a run gets: the energy of all terms, and what it took."""
-        within, self._open = self.asked, True
-        complete = self.most > 0
+        within, complete = self.asked, self.most > 0
+        proves = complete and not self.refused
+        self.count.most = math.inf
         energy = self.crf.energy(found.labels) if complete else self.whole.energy(found.labels)
         after = self.asked - within if complete else _cliques(self.whole)
-        proves = complete and not self.refused
         info = found.info | {"calls_to_report": after}
         return replace(
             found, energy=energy, calls=within, info=info,

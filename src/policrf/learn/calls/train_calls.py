@@ -15,26 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from policrf.crf.model import CRF
-from policrf.errors import InvalidInstance, InvalidOption, TooLarge, UnsupportedPotential
-from policrf.evaluation.cpu_time import cpu_budgets
-from policrf.evaluation.tables import Table, write_tables
+from policrf.errors import InvalidInstance, InvalidOption
+from policrf.evaluation.tables import write_tables
 from policrf.learn.calls.learning import Learned, Learner, least_questions
+from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
 from policrf.learn.tuning.budget import budget_text, read_budget
-from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Problem, Trials, crf_of
 from policrf.learn.tuning.tune import BEST, REPORT, parts
 from policrf.policy.policy import Policy
 from policrf.policy.stand_in.model import own_parameters
-from policrf.solvers import solve
 from policrf.solvers.call_limit import expensive_groups
 from policrf.solvers.numbers import DEFAULT
 
 UNTRAINED = "untrained:refine=true"
 OTHERS = ("refine", "auto", "icm", "highest_confidence_first", "lazy_flipper", "annealing")
-CHOSEN_ON = 8  # training instances that the best solver is chosen on
 _A_NODE = re.compile(r"\s*(?P<number>\d+(\.\d+)?)\s*/\s*node\s*")
 
 
@@ -83,25 +78,6 @@ def read_calls(calls: str | float) -> Callable[[int], int]:
     return lambda n_nodes: int(value)
 
 
-class _Judge:
-    """Ways to solve, at one limit of calls and one of CPU time."""
-
-    def __init__(self, calls: Callable[[int], int], budget: float) -> None:
-        self.calls, self.budget = calls, budget
-
-    def energies(self, solver: Any, crfs: Sequence[CRF]) -> list[float]:
-        """With all terms asked; +inf where a solver refuses."""
-        return [self._energy(solver, crf) for crf in crfs]
-
-    def _energy(self, solver: Any, crf: CRF) -> float:
-        seconds, calls = self.budget * crf.n_nodes, self.calls(crf.n_nodes)
-        with cpu_budgets():
-            try:
-                return solve(crf, solver, seconds=seconds, calls=calls).energy
-            except (UnsupportedPotential, TooLarge):
-                return float("inf")
-
-
 def train_calls(
     instances: Sequence[Problem],
     options: FewCalls,
@@ -128,22 +104,27 @@ def train_calls(
             f"questions is {options.questions}; CRFs of this size need {least} or more"
         )
     learned = _learn(crfs, options, seed, report)
-    judge = _Judge(read_calls(options.calls), read_budget(options.budget))
+    budget = Budget(read_budget(options.budget), read_calls(options.calls))
+    fresh = [crf_of(problem) for problem in held_out.problems]
     trained = _policy(training, learned, won=True, name=name or "few-calls")
-    rows, best = _compared(judge, crfs, [crf_of(p) for p in held_out.problems], trained, options)
-    verdict, won = _verdict(rows, best, options)
+    best = best_opponent(budget, OTHERS, crfs)
+    rows = {TRAINED: budget.energies(trained, fresh)}
+    for opponent in (UNTRAINED, *(OTHERS if options.table else (best,))):
+        rows[opponent] = budget.energies(opponent, fresh)
+    at = f"with {options.calls} calls and {budget_text(budget.seconds)} a node"
+    sentence, won = verdict(rows, (UNTRAINED, best), at)
     told = {
         "goal": "energy", "calls": options.calls, "budget": options.budget, "seed": seed,
         "instances": len(instances), "questions": learned.calls, "rounds": learned.rounds,
-        "gains": learned.gains, "reached": {"verdict": verdict, "won": won}, **(about or {}),
+        "gains": learned.gains, "reached": {"verdict": sentence, "won": won}, **(about or {}),
     }  # fmt: skip
     policy = _policy(training, learned, won=won, name=name or "few-calls", training=told)
-    table = _table(rows)
+    table = opponents_table(rows, "Few calls, on held-out instances")
     if out is not None:
         policy.save(Path(out) / BEST)
         write_tables(Path(out), REPORT, [table], told)
     if report is not None:
-        report({"table": table, "verdict": verdict, "won": won})
+        report({"table": table, "verdict": sentence, "won": won})
     return policy
 
 
@@ -184,38 +165,3 @@ def _policy(trials: Trials, learned: Learned, *, won: bool, **described: Any) ->
     tuning = trials.tuning(DEFAULT, won=won)
     stand_ins = learned.stand_ins if won else ()
     return Policy.rule(tuning, trials.labels[1], stand_ins=stand_ins, **described)
-
-
-def _compared(
-    judge: _Judge, crfs: list[CRF], fresh: list[CRF], trained: Policy, options: FewCalls
-) -> tuple[dict[str, list[float]], str]:
-    """Energies on held-out instances by row, and the best solver on training instances."""
-    few = crfs[:CHOSEN_ON]
-    means = {name: float(np.mean(judge.energies(name, few))) for name in OTHERS}
-    best = min(means, key=lambda name: means[name])
-    rows = {"trained": judge.energies(trained, fresh)}
-    for name in (UNTRAINED, *(OTHERS if options.table else (best,))):
-        rows[name] = judge.energies(name, fresh)
-    return rows, best
-
-
-def _verdict(rows: dict[str, list[float]], best: str, options: FewCalls) -> tuple[str, bool]:
-    found: dict[str, Difference] = {
-        name: difference(rows["trained"], rows[name], clipped=True) for name in (UNTRAINED, best)
-    }
-    won = all(one.wins for one in found.values())
-    told = " and ".join(f"{one} from {name}" for name, one in found.items())
-    at = f"with {options.calls} calls and {budget_text(read_budget(options.budget))} a node"
-    start = "training won" if won else "training did not win; the untrained rule is returned"
-    pairs = found[best].count
-    return f"{start}: energy {told} on {pairs} held-out instances {at} (paired, 95 %)", won
-
-
-def _table(rows: dict[str, list[float]]) -> Table:
-    body = [
-        (name, float(np.mean(found)), str(difference(rows["trained"], found, clipped=True)))
-        for name, found in rows.items()
-    ]
-    columns = ("solver", "energy", "trained − it")
-    note = "Mean energy with all terms asked, on held-out instances; differences are paired, 95 %."
-    return Table("Few calls, on held-out instances", columns, tuple(body), note)

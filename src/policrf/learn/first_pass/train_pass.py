@@ -44,6 +44,7 @@ class PassTraining:
     table: bool = True
     """Whether all opponents are compared in the end, or those that judge only."""
     network: bool = True
+    """Always: it is what chooses this way to train."""
 
     def __post_init__(self) -> None:
         read_budget(self.budget)

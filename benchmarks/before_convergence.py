@@ -50,9 +50,9 @@ class Config:
     """Of training; each has training instances of its own."""
     small: int = 576
     """Nodes of the instances that are learned from."""
-    seconds: float = 12.0
+    seconds: float = 6.0
     """CPU time of learning."""
-    fresh: tuple[int, ...] = (8, 5, 3)
+    fresh: tuple[int, ...] = (6, 4, 3)
     """Instances that nothing was chosen or judged on, one number a size."""
     most: float = 0.4
     """CPU seconds of a solve; larger ones are left out."""

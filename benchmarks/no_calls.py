@@ -57,7 +57,7 @@ class Config:
     """Calls while learning, for everybody who learns."""
     training: int = 40
     """Instances, of which a third judges."""
-    fresh: int = 40
+    fresh: int = 30
     """Instances that nothing was chosen or judged on."""
     name: str = "no-calls"
     work: Path = Path("runs/no-calls")

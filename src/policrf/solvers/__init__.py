@@ -100,7 +100,6 @@ def solve(
     if traits.takes is not None:
         run.refuse_all_but(*traits.takes)
     with own_failures():
-        run.begin()
         solver(run, **options)
         if go_on and traits.goes_on:
             from policrf.solvers.go_on import go_on as search

@@ -104,16 +104,16 @@ class Run:
         return self._stop or (self.seconds is not None and self.elapsed() >= self.seconds)
 
     def start_labels(self) -> IntArray:
-        """Where a local search starts: a copy of the caller's labeling, or the unary argmin."""
-        if self.initial is not None:
-            return self.initial.copy()
-        return np.asarray(np.argmin(self.crf.unary, axis=1), np.int64)
+        """Where a local search starts: a copy of the caller's labeling, or the unary argmin.
 
-    def begin(self) -> None:
-        """Where some calls are allowed, start from what the terms that cost none like best."""
+        Where calls are limited, it is what the terms that cost none like best.
+        """
         if self.limit is not None and self.initial is None and self.limit.most > 0:
             self.initial = self.limit.known_labels(self.seconds, self.seed)
             self.offer(self.initial)
+        if self.initial is not None:
+            return self.initial.copy()
+        return np.asarray(np.argmin(self.crf.unary, axis=1), np.int64)
 
     def offer(self, labels: IntArray) -> bool:
         """Keep a copy of `labels` if it is the best so far; the model computes its energy.

@@ -62,13 +62,15 @@ def test_training_wins_without_a_call_and_says_so(tmp_path: Path) -> None:
     assert policy.tuning.won
     assert told[-1]["verdict"].startswith("training won")
     read = pc.load_policy(tmp_path / "best.safetensors")
-    crf = dear_crf(2000)
-    found = pc.solve(crf, read, seconds=0.02)
-    assert found.calls == 0
-    assert found.energy == pytest.approx(crf.energy(found.labels))
-    assert found.energy < pc.solve(crf, "refine", seconds=0.02).energy
-    some = pc.solve(crf, read, seconds=0.02, calls=36)
-    assert some.calls <= 36
+    gains = []
+    for seed in range(2000, 2008):
+        crf = dear_crf(seed)
+        found = pc.solve(crf, read)
+        assert found.calls == 0
+        assert found.energy == pytest.approx(crf.energy(found.labels))
+        gains.append(pc.solve(crf, "refine").energy - found.energy)
+    assert np.mean(gains) > 0
+    assert pc.solve(crf, read, calls=36).calls <= 36
 
 
 def test_calls_are_numbers_or_a_number_a_node() -> None:

@@ -14,8 +14,8 @@ from policrf.policy.stand_in.model import StandIn, parameter_form
 from policrf.types import Float32Array
 
 POOLED, UNITS = 6, 24
-BATCH, RATE = 1024, 1e-2
-FIRST_STEPS, STEPS = 1500, 400  # of the first fit, and of every later one
+BATCH, RATE = 512, 1e-2
+FIRST_STEPS, STEPS = 1200, 400  # of the first fit, and of every later one
 SMOOTH = 1e-4  # weight of the tables' second differences, which fills knots that were never seen
 TESTED = 0.15  # of the answers, by which one table for all labels or one each is chosen
 FAIR = 0.01  # error, in standard deviations of the answers, with which one table is good enough

@@ -30,7 +30,7 @@ from policrf.solvers.call_limit import without_expensive
 from policrf.types import IntArray
 
 SPREAD_SHARE = 0.4  # of the questions: about random labelings
-ROUNDS = 6  # among which the others are divided
+ROUNDS = 4  # among which the others are divided
 Report = Callable[[dict[str, Any]], None]
 
 

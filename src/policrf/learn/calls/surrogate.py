@@ -19,7 +19,7 @@ from policrf.learn.calls.questions import Answers
 from policrf.policy.stand_in.model import own_parameters
 from policrf.types import FloatArray, IntArray
 
-UNITS, STEPS, BATCH, RATE = 48, 3000, 1024, 1e-2
+UNITS, STEPS, BATCH, RATE = 48, 3000, 512, 1e-2
 MOST_PARAMETERS = 64  # of a clique, that are inputs
 SAME = 1e9  # scale of an input that never differs
 

@@ -56,6 +56,8 @@ class Config:
     """Instances that nothing was chosen or judged on, one number a size."""
     most: float = 0.4
     """CPU seconds of a solve; larger ones are left out."""
+    measure: bool = True
+    """No: the tables of what the folder holds, nothing new."""
     name: str = "before-convergence"
     work: Path = Path("runs/before-convergence")
     out: Path = Path("benchmarks/results")
@@ -161,6 +163,8 @@ def main(config: Config) -> None:
     journal = Journal(config.work, {"labels": LABELS, "small": config.small}, resume=resume)
     found: dict[tuple[str, int], Any] = {}
     for size, family in product(config.sizes, config.families):
+        if not config.measure and f"{family} {size} {config.seeds}" not in journal.values:
+            continue
         passes = [
             journal.recall(f"{family} {seed}", lambda f=family, s=seed: learned(config, f, s))
             for seed in config.seeds

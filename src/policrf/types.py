@@ -55,7 +55,8 @@ class Solution:
     order
         The nodes in the order they were labeled, for solvers that label one after the other.
     calls
-        How often functions of `Custom` groups were called; 0 without such groups.
+        How often functions of `Custom` groups were called; 0 without such groups. Where some are
+        expensive and limited, how often those were called within the limit.
     info
         What else a solver has to tell: iterations, converged, per-step scores, …
     """

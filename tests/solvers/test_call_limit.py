@@ -103,3 +103,13 @@ def test_expensive_is_kept_in_files(tmp_path: Any) -> None:
     assert group.expensive
     with pytest.raises(InvalidPotential, match="expensive"):
         pc.Custom([[0]], function, expensive="yes")  # type: ignore[arg-type]
+
+
+def test_a_function_for_a_part_is_limited_too() -> None:
+    function, part = Counted(), Counted()
+    unary = np.random.default_rng(0).random((6, 3))
+    dear = pc.Custom([range(6)], function, partial=part, expensive=True)
+    assert dear.asking(function, expensive=True).marked is part
+    found = pc.solve(pc.CRF(unary, dear), "highest_confidence_first", calls=7)
+    assert found.calls == 7
+    assert function.calls + part.calls == 7 + found.info["calls_to_report"]

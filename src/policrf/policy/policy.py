@@ -181,6 +181,8 @@ class Policy:
             for name in options:
                 raise InvalidOption(f"{self.name}: {name} is an option of search; give search= too")
             if self.first_pass is not None and "start" not in given:
+                if scores or len(snapshots):
+                    raise InvalidOption(f"{self.name}: scores, snapshots are for start=rule")
                 labels = self.first_pass.label(run)
             else:
                 labels, proven = self._start(run, numbers, refine=refine, **asked)

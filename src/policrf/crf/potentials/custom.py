@@ -228,7 +228,7 @@ class Custom(CliquePotential):
         expensive: bool = False,
     ) -> Custom:
         """The same cliques, parameters and ways of asking with other functions."""
-        partial = marked if self.marked is not None and marked is not None else self.partial_form
+        partial = self.partial_form if self.marked is None else marked or self.marked
         rows = [
             self.parameters[a:b]
             for a, b in zip(self.parameter_ptr[:-1], self.parameter_ptr[1:], strict=True)

@@ -28,7 +28,8 @@ def test_a_run_is_judged_and_kept(tmp_path: Path) -> None:
         out=tmp_path, report=told.append,
     )  # fmt: skip
     assert policy.tuning is not None
-    assert told[-1]["won"] == policy.tuning.won == (policy.first_pass is not None)
+    assert told[-1]["won"] == (policy.first_pass is not None)
+    assert policy.tuning.won or policy.tuning.numbers.start == "rule"
     assert policy.training["reached"]["verdict"] == told[-1]["verdict"]
     read = pc.load_policy(tmp_path / "best.safetensors")
     assert (read.first_pass is None) == (policy.first_pass is None)

@@ -2,7 +2,8 @@
 
 It is judged on held-out instances at the budget, with refine after it, against the untrained rule
 and against the best of all untrained starts and generic solvers on training instances; it is
-published only if it is below both by more than noise.
+published only if it is below both by more than noise. Where it is not, but the best was an
+untrained start that beats the rule, the policy is the rule with that start.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from policrf.crf.io.files import make_folder
 from policrf.errors import InvalidOption
@@ -18,15 +19,19 @@ from policrf.evaluation.tables import write_tables
 from policrf.learn.first_pass.evolve_pass import Evolved, evolve_pass
 from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
 from policrf.learn.tuning.budget import budget_text, read_budget
+from policrf.learn.tuning.paired import difference
 from policrf.learn.tuning.trials import Problem, crf_of
 from policrf.learn.tuning.tune import BEST, REPORT, parts
 from policrf.policy.first_pass.model import MOST_PASSES
 from policrf.policy.policy import Policy
-from policrf.solvers.numbers import DEFAULT, STARTS
+from policrf.solvers.numbers import DEFAULT, StartName
 
 UNTRAINED = "untrained:refine=true"
+STARTED: dict[str, StartName] = {
+    f"{UNTRAINED},start={start}": start for start in get_args(StartName) if start != "rule"
+}
 OPPONENTS = (
-    *(f"{UNTRAINED},start={start}" for start in STARTS[1:]),
+    *STARTED,
     "refine", "auto", "icm", "highest_confidence_first", "annealing",
 )  # fmt: skip
 
@@ -89,7 +94,12 @@ def train_pass(
     told = _told(options, seed, len(instances), evolved) | (about or {})
     told["reached"] = {"verdict": sentence, "won": won, "best_opponent": best}
     if not won:
-        policy = training.policy(DEFAULT, won=False, name=name or "first-pass")
+        start, better = best_start(rows, best)
+        numbers = replace(DEFAULT, start=start) if better else DEFAULT
+        policy = training.policy(numbers, won=better, name=name or "first-pass")
+        if better:
+            sentence = f"{sentence}; {start} is a better start than the rule, and is kept"
+            told["reached"]["verdict"] = sentence
     policy = replace(policy, training=told)
     table = opponents_table(rows, "First pass, on held-out instances")
     if out is not None:
@@ -98,6 +108,14 @@ def train_pass(
     if report is not None:
         report({"table": table, "verdict": sentence, "won": won})
     return policy
+
+
+def best_start(rows: dict[str, list[float]], best: str) -> tuple[StartName, bool]:
+    """Where the pass did not win: the untrained start that may, and whether it beats the rule."""
+    if best not in STARTED:
+        return "rule", False
+    found = difference(rows[best], rows[UNTRAINED], clipped=True)
+    return STARTED[best], found.wins
 
 
 def _told(options: PassTraining, seed: int, count: int, evolved: Evolved) -> dict[str, Any]:

@@ -56,7 +56,8 @@ class Solution:
     order
         The nodes in the order they were labeled, for solvers that label one after the other.
     calls
-        How often functions of `Custom` groups were called; 0 without such groups.
+        How often functions of `Custom` groups were called; 0 without such groups. Where some are
+        expensive and limited, how often those were called within the limit.
     others
         With `solutions=M`, the further solutions, without others of their own (`solve`).
     info

@@ -77,6 +77,8 @@ class EnergyTraining(GoalTraining):
     """
 
     options: Annotated[Tune, tyro.conf.arg(name="")] = field(default_factory=Tune)
+    network: bool = False
+    """Learn a fast network that labels first, for small budgets, instead of tuning numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +132,8 @@ def _goal(config: GoalTraining) -> tuple[str, dict[str, Any]]:
     if isinstance(config, EnergyTraining):
         chosen = config.options
         budget: dict[str, Any] = {"budget": chosen.budget, "table": chosen.table}
+        if config.network:
+            budget["network"] = True
         return "energy", {**budget, "seconds": float(chosen.seconds)}
     assert isinstance(config, LabelsTraining)
     return "labels", {

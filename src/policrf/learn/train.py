@@ -69,7 +69,10 @@ def train(
         Erase a run that `out` holds; without it that is an error.
     **options
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
-        of racing and `table` (`learn.tuning.tune.Tune`). For goal "labels": `truth`, the share of
+        of racing and `table` (`learn.tuning.tune.Tune`); with `calls`, how often expensive
+        functions may be asked at inference (0, 100, "1/node"), stand-ins for them are learned
+        (`learn.calls.train_calls.FewCalls`); with `network=True`, a fast network that labels
+        first (`learn.first_pass.train_pass.PassTraining`). For goal "labels": `truth`, the share of
         the truth in what is learned, and the method's options. For a method: `validation`,
         `about`, `start`, and its options by name (`learn.by_method.learn`).
 
@@ -127,11 +130,22 @@ def _tuned(
             f'goal "energy" tunes numbers and takes no method; leave out {method!r}, or the goal'
         )
     about = options.pop("about", None)
+    budget = options.get("budget")
+    if isinstance(budget, int | float) and not isinstance(budget, bool):
+        options = options | {"budget": f"{float(budget)!r}s"}
+    if "calls" in options:
+        few = _needing_torch("policrf.learn.calls.train_calls", "FewCalls")()
+        train_calls = _needing_torch("policrf.learn.calls.train_calls", "train_calls")
+        options["calls"] = str(options["calls"])
+        chosen: Any = with_fields(few, options, "goal energy with calls")
+        return train_calls(instances, chosen, about=about, **shared)
     if "budget" not in options:
         raise InvalidOption(
             'goal "energy" needs a budget, the CPU time a node at inference: budget="10us"'
         )
-    budget = options["budget"]
-    if isinstance(budget, int | float) and not isinstance(budget, bool):
-        options = options | {"budget": f"{float(budget)!r}s"}
+    if options.get("network"):
+        from policrf.learn.first_pass.train_pass import PassTraining, train_pass
+
+        passes = with_fields(PassTraining(), options, "goal energy with a network")
+        return train_pass(instances, passes, about=about, **shared)
     return tune(instances, with_fields(Tune(), options, "goal energy"), about=about, **shared)

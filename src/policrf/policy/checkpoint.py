@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,18 @@ from policrf._version import __version__
 from policrf.argument_types import typed
 from policrf.crf.io.text import parsing
 from policrf.errors import InvalidFile, PolicrfError, UnknownName
+from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.policy.safetensors import read_safetensors, write_safetensors
+from policrf.policy.stand_in.model import StandIn
 from policrf.policy.tuning import Tuning
 
 FORMAT, SCHEMA = "policrf-policy", 1
 _PRETRAINED = Path(__file__).resolve().parent.parent / "pretrained"
 _SUFFIX = ".safetensors"
+_FIRST_PASS = "first_pass"  # the tensor of its weights
+_STAND_IN = "stand_in."  # before the names of a stand-in's tensors, with its number
 
 
 def save_policy(policy: Policy, path: str | Path) -> None:
@@ -36,7 +41,14 @@ def save_policy(policy: Policy, path: str | Path) -> None:
     }
     if policy.tuning is not None:
         metadata["tuning"] = json.dumps(policy.tuning.as_dict())
-    write_safetensors(Path(path), policy.weights, metadata)
+    tensors = dict(policy.weights)
+    if policy.stand_ins:
+        metadata["stand_ins"] = json.dumps([found.described() for found in policy.stand_ins])
+        for place, found in enumerate(policy.stand_ins):
+            tensors |= {f"{_STAND_IN}{place}.{name}": w for name, w in found.weights.items()}
+    if policy.first_pass is not None:
+        tensors[_FIRST_PASS] = policy.first_pass.weights.astype(np.float32)
+    write_safetensors(Path(path), tensors, metadata)
 
 
 @typed(InvalidFile)
@@ -81,9 +93,25 @@ def load_policy(source: str | Path) -> Policy:
         spec = Spec.from_dict(parts.pop("spec"))
         if "tuning" in metadata:
             parts["tuning"] = Tuning.from_dict(json.loads(metadata["tuning"]))
+        if _FIRST_PASS in weights:
+            parts["first_pass"] = FirstPass(weights.pop(_FIRST_PASS))
+        if "stand_ins" in metadata:
+            parts["stand_ins"] = _stand_ins(json.loads(metadata["stand_ins"]), weights)
+            weights = {n: w for n, w in weights.items() if not n.startswith(_STAND_IN)}
         return Policy(spec, weights, metadata.get("name", path.stem), **parts)
     except PolicrfError as error:
         raise InvalidFile(f"{path}: the policy in it is damaged ({error})") from error
+
+
+def _stand_ins(described: Any, tensors: Mapping[str, Any]) -> tuple[StandIn, ...]:
+    if not isinstance(described, list):
+        raise InvalidFile("stand_ins is no list")
+    found = []
+    for place, fields in enumerate(described):
+        start = f"{_STAND_IN}{place}."
+        own = {name[len(start) :]: w for name, w in tensors.items() if name.startswith(start)}
+        found.append(StandIn.from_description(fields, own))
+    return tuple(found)
 
 
 def list_policies() -> list[str]:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from policrf.argument_types import check_fields, typed
 from policrf.crf.instance import Instance
 from policrf.errors import InvalidFile, InvalidInstance, InvalidOption, PolicyMismatch
+from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.network import Spec, Weights
+from policrf.policy.stand_in.model import StandIn
 from policrf.policy.tuning import Tuning, numbers_for
 from policrf.registry import Registry
 from policrf.solvers.numbers import NAMES, RULE, Numbers
@@ -56,6 +58,12 @@ class Policy:
     tuning
         Tuned numbers of its rule and of the search after it; with them, `solve` goes on with
         `refine` while there is time, unless told not to.
+    stand_ins
+        What was learned of expensive functions; `solve` then searches with them, and asks the
+        functions themselves as often as `calls=` allows.
+    first_pass
+        A network that labels every node first, in less than a microsecond each; with it the rule
+        itself labels only where it is asked for (`start="rule"`).
 
     >>> import policrf as pc
     >>> scene = pc.make_scene(50, "A")
@@ -73,6 +81,8 @@ class Policy:
     features: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
     tuning: Tuning | None = None
+    stand_ins: tuple[StandIn, ...] = ()
+    first_pass: FirstPass | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -148,6 +158,11 @@ class Policy:
         from policrf.policy.solver import refine_after
         from policrf.solvers.starts import relabel_first
 
+        if self.stand_ins and run.limit is not None:
+            from policrf.policy.stand_in.solving import label_by_stand_ins
+
+            label_by_stand_ins(run, self.stand_ins)
+            return
         if search < 0:
             raise InvalidOption(f"search is {search}; it must be 0 (none) or more simulations")
         refine = self.tuning is not None if refine is None else refine
@@ -165,7 +180,12 @@ class Policy:
         else:
             for name in options:
                 raise InvalidOption(f"{self.name}: {name} is an option of search; give search= too")
-            labels, proven = self._start(run, numbers, refine=refine, **asked)
+            if self.first_pass is not None and "start" not in given:
+                if scores or len(snapshots):
+                    raise InvalidOption(f"{self.name}: scores, snapshots are for start=rule")
+                labels = self.first_pass.label(run)
+            else:
+                labels, proven = self._start(run, numbers, refine=refine, **asked)
         if numbers.icm:
             labels = relabel_first(run, labels)
         if refine and not run.expired():
@@ -243,6 +263,11 @@ class Policy:
         spec = self.spec
         if self.is_rule and self.tuning is not None:
             at = self.tuning
+            if self.first_pass is not None:
+                return f"Policy({self.name}: a learned first pass, {self.first_pass.size} weights)"
+            if self.stand_ins:
+                names = ", ".join(found.function for found in self.stand_ins)
+                return f"Policy({self.name}: with stand-ins for {names})"
             return (
                 f"Policy({self.name}: the untrained rule with {'tuned' if at.won else 'default'} "
                 f"numbers, tuned at {at.nodes[0]} to {at.nodes[1]} nodes, {at.labels[0]} to "

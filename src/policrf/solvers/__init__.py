@@ -35,6 +35,7 @@ def solve(
     solver: str | SolverSpec | Callable[..., None] = DEFAULT_SOLVER,
     *,
     seconds: float | None = None,
+    calls: float | None = None,
     seed: int = 0,
     initial: ArrayLike | None = None,
     callback: Callback | None = None,
@@ -56,6 +57,10 @@ def solve(
     seconds
         The best that can be done in this time, and not more; 0 returns the starting labels at once.
         Compiling kernels, once on a machine, is not charged.
+    calls
+        How often functions of `Custom(…, expensive=True)` may be called while solving, whatever the
+        solver; None is 0: it sees the other terms only. inf: as often as it likes. The energy that
+        is reported is asked for after that (`solvers.call_limit`).
     seed
         Of everything random; the same seed gives the same answer.
     initial
@@ -103,9 +108,13 @@ def solve(
     if solutions != 1 or diversity != 1:
         from policrf.solvers.several import Wish, several
 
+        if calls is not None:
+            raise InvalidOption("calls holds for one solution; leave it out, or solutions=1")
         wish = Wish(solutions, diversity, seconds, seed, go_on)
         return several(problem, solver, name, wish, initial, callback, options)
-    run = Run(problem, name, seconds=seconds, seed=seed, initial=initial, callback=callback)
+    run = Run(
+        problem, name, seconds=seconds, calls=calls, seed=seed, initial=initial, callback=callback
+    )
     traits = traits_of(solver)
     if traits.takes is not None:
         run.refuse_all_but(*traits.takes)

@@ -9,6 +9,7 @@ slices of well under a second, so that the clock is looked at and Ctrl-C is hear
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,7 @@ from policrf.crf.potentials import Potential
 from policrf.crf.state import new_state
 from policrf.errors import InvalidInstance, InvalidOption, UnsupportedPotential
 from policrf.random_numbers import checked_seed
+from policrf.solvers.call_limit import limited_calls
 from policrf.solvers.claims import FINE, Terms, terms_of
 from policrf.types import Callback, IntArray, Progress, Solution
 
@@ -36,6 +38,7 @@ class Run:
         solver: str,
         *,
         seconds: float | None = None,
+        calls: float | None = None,
         seed: int = 0,
         initial: ArrayLike | None = None,
         callback: Callback | None = None,
@@ -52,6 +55,12 @@ class Run:
             )
         self.instance = problem if isinstance(problem, Instance) else None
         self.crf: CRF = problem.crf if isinstance(problem, Instance) else problem
+        self.limit = limited_calls(self.crf, calls)
+        """What counts and limits calls of expensive functions; None where none are limited."""
+        if self.limit is not None:
+            self.crf = self.limit.crf
+            if self.instance is not None:
+                self.instance = replace(self.instance, crf=self.crf)
         self.solver = solver
         self.seconds = seconds
         self.seed = checked_seed(seed)
@@ -89,11 +98,19 @@ class Run:
         return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed())
 
     def expired(self) -> bool:
-        """Whether to stop now: the budget is spent, or the callback asked for it."""
+        """Whether to stop now: a budget is spent, or the callback asked for it."""
+        if self.limit is not None and self.limit.refused:
+            return True
         return self._stop or (self.seconds is not None and self.elapsed() >= self.seconds)
 
     def start_labels(self) -> IntArray:
-        """Where a local search starts: a copy of the caller's labeling, or the unary argmin."""
+        """Where a local search starts: a copy of the caller's labeling, or the unary argmin.
+
+        Where calls are limited, it is what the terms that cost none like best.
+        """
+        if self.limit is not None and self.initial is None and self.limit.most > 0:
+            self.initial = self.limit.known_labels(self.seconds, self.seed)
+            self.offer(self.initial)
         if self.initial is not None:
             return self.initial.copy()
         return np.asarray(np.argmin(self.crf.unary, axis=1), np.int64)
@@ -112,6 +129,11 @@ class Run:
             self._record()
             return True
         return False
+
+    def settle(self, labels: IntArray) -> None:
+        """Answer with `labels`, whatever was offered: what was asked does not tell their worth."""
+        self.best, self.energy = np.array(labels, np.int64), self.crf.energy(labels)
+        self._record()
 
     def _violates_less(self, labels: IntArray) -> bool:
         """Whether fewer terms forbid `labels` than the best so far, forbidden too."""
@@ -196,7 +218,7 @@ class Run:
         assert self.best is not None
         if self.optimal:
             self.bound(self.energy)
-        return Solution(
+        found = Solution(
             labels=self.best,
             energy=self.energy,
             solver=self.solver,
@@ -208,6 +230,7 @@ class Run:
             calls=int(self.crf.arrays.calls[0]) - self._calls,
             info=self.info,
         )
+        return found if self.limit is None else self.limit.reported(found)
 
     def _record(self) -> None:
         progress = Progress(self.elapsed(), self.energy, self.lower_bound)

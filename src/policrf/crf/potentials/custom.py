@@ -77,6 +77,10 @@ class Custom(CliquePotential):
         many members have each label), or a `Summary` of them. A function of counts costs O(L) a
         question instead of O(clique), one of a summary what its update costs; both are asked
         half-way by nature: partial is "subset" then.
+    expensive
+        Whether a call costs so much that calls are counted: `solve` asks never, or as often as its
+        `calls=` allows (`solvers.call_limit`); training asks freely. The function must give the
+        same answer to the same question, since no question is asked twice.
     name
         How files and error messages call it; by default the function's own name.
 
@@ -97,6 +101,7 @@ class Custom(CliquePotential):
         *,
         partial: str | Callable[[IntArray, FloatArray], float] = "complete",
         of: Literal["labels", "counts"] | Summary = "labels",
+        expensive: bool = False,
         name: str | None = None,
     ) -> None:
         if not callable(function):
@@ -108,6 +113,8 @@ class Custom(CliquePotential):
                 f"Custom: partial must be 'complete', 'subset' or a function, not {shown(partial)}"
             )
         check_value("Custom: name", str | None, name, InvalidPotential)
+        check_value("Custom: expensive", bool, expensive, InvalidPotential)
+        self.expensive = expensive
         self.summary = of if isinstance(of, Summary) else None
         self.form: str = "summary" if isinstance(of, Summary) else of
         if not _is_one_of(self.form, "labels", "counts", "summary"):
@@ -178,6 +185,8 @@ class Custom(CliquePotential):
             "of": self.form,
             "partial": self.partial_form,
         }
+        if self.expensive:
+            found["expensive"] = True
         if self.summary is not None:
             found |= {"update": self.summary.name, "summary_size": self.summary.size}
         if self.marked is not None:
@@ -207,8 +216,28 @@ class Custom(CliquePotential):
             rows,
             partial=described.get("partial", "complete") if marked is None else functions[marked],
             of=of,
+            expensive=bool(described.get("expensive", False)),
             name=name,
         )
+
+    def asking(
+        self,
+        function: Callable[[IntArray, FloatArray], float],
+        marked: Callable[[IntArray, FloatArray], float] | None = None,
+        *,
+        expensive: bool = False,
+    ) -> Custom:
+        """The same cliques, parameters and ways of asking with other functions."""
+        partial = self.partial_form if self.marked is None else marked or self.marked
+        rows = [
+            self.parameters[a:b]
+            for a, b in zip(self.parameter_ptr[:-1], self.parameter_ptr[1:], strict=True)
+        ]
+        of: Any = self.form if self.summary is None else self.summary
+        return Custom(
+            (self.cliques.ptr, self.cliques.nodes), function, rows, partial=partial, of=of,
+            expensive=expensive, name=self.function_name,
+        )  # fmt: skip
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""

@@ -68,7 +68,7 @@ def tune(
 
     The parameters are those of `train`.
     """
-    training, held_out = _parts(instances, read_budget(options.budget))
+    training, held_out = parts(instances, read_budget(options.budget))
     folder = None if out is None else Path(out)
     told = {
         "goal": "energy", "budget": options.budget, "seed": seed, "instances": len(instances),
@@ -91,7 +91,7 @@ def tune(
         return policy
 
 
-def _parts(instances: Sequence[Problem], budget: float) -> tuple[Trials, Trials]:
+def parts(instances: Sequence[Problem], budget: float) -> tuple[Trials, Trials]:
     """Training and held-out instances, with the budget."""
     count = len(instances)
     if count < LEAST + FEWEST_TRAINING:

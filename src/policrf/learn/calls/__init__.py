@@ -1,0 +1,1 @@
+"""Learning for few calls or none: questions to expensive functions, stand-ins, judging."""

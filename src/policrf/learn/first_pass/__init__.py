@@ -1,0 +1,1 @@
+"""Learning first passes: evolution on the energy that they end in."""

@@ -1,0 +1,101 @@
+"""FirstPass: the weights of a first pass, and labels by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from policrf.crf.arrays import PARTIAL, Arrays
+from policrf.crf.potentials import COMPLETE, CUSTOM
+from policrf.errors import InvalidOption
+from policrf.policy.first_pass.kernel import (
+    BIAS,
+    FIRST,
+    INPUTS,
+    N_WEIGHTS,
+    PAIR,
+    UNITS,
+    D,
+    find_leads,
+    label_once,
+    prepare,
+)
+from policrf.solvers.run import Run
+from policrf.types import BoolArray, FloatArray, IntArray
+
+MOST_PASSES = 4
+
+
+class Prepared(NamedTuple):
+    """What a pass needs of a CRF, whatever its weights."""
+
+    arrays: Arrays
+    used: BoolArray  # [C]; cliques that the network looks at
+    order: IntArray  # [N]
+    demand: FloatArray  # [C, L]
+    rank: FloatArray  # [C, L]
+
+
+def prepared(arrays: Arrays) -> Prepared:
+    """Demands, ranks and the order of the nodes."""
+    shape = (len(arrays.clique_kind), arrays.unary.shape[1])
+    used = (arrays.custom[:, PARTIAL] != COMPLETE) | (arrays.clique_kind >= CUSTOM)
+    found = Prepared(arrays, used, np.empty(0, np.int64), np.zeros(shape), np.zeros(shape))
+    prepare(arrays, used, found.demand, found.rank)
+    leads = np.empty(len(arrays.unary))
+    find_leads(arrays.unary, leads)
+    return found._replace(order=np.argsort(-leads.astype(np.float32), kind="stable"))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass:
+    """Weights of `kernel.label_once` for every pass, `[passes, N_WEIGHTS]`."""
+
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        # Files hold float32: what is read is what was judged.
+        weights = np.ascontiguousarray(self.weights, np.float32).astype(np.float64)
+        passes = weights.shape[0] if weights.ndim == 2 else 0
+        if weights.shape != (passes, N_WEIGHTS) or not 1 <= passes <= MOST_PASSES:
+            raise InvalidOption(f"first passes have {N_WEIGHTS} weights each, not {weights.shape}")
+        if not np.isfinite(weights).all():
+            raise InvalidOption("first passes have finite weights only")
+        object.__setattr__(self, "weights", weights)
+
+    @staticmethod
+    def untrained(seed: int = 0, passes: int = 1) -> FirstPass:
+        """Unaries and edges only: the output is zero, the hidden layer is random."""
+        rng, weights = np.random.default_rng(seed), np.zeros((passes, N_WEIGHTS))
+        weights[:, PAIR] = 1.0
+        weights[:, FIRST:BIAS] = rng.normal(size=(passes, UNITS * D)) / np.sqrt(len(INPUTS))
+        weights[:, BIAS : BIAS + UNITS] = 0.3 * rng.normal(size=(passes, UNITS))
+        return FirstPass(weights)
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return int(self.weights.size)
+
+    def label(self, run: Run) -> IntArray:
+        """Offer the labels `[N]` of the run's CRF, and return them."""
+        labels = run.start_labels()
+        if not run.expired():
+            found = self.labels(prepared(run.crf.arrays))
+            forbidden = np.isinf(run.crf.unary[np.arange(len(found)), found])
+            labels = np.where(forbidden, labels, found)
+        run.offer(labels)
+        return labels
+
+    def labels(self, of: Prepared) -> IntArray:
+        """Labels `[N]`, given by the first pass, and anew by every further one."""
+        a = of.arrays
+        n_nodes, n_labels = a.unary.shape
+        labels = np.full(n_nodes, -1, np.int64)
+        counts = np.zeros((len(of.used), n_labels + 2), np.int64)
+        costs, x = np.empty(n_labels), np.zeros(D)
+        for weights in self.weights:
+            label_once(a, of.used, of.order, weights, of.demand, of.rank, counts, costs, x, labels)
+        return labels

@@ -98,7 +98,7 @@ def _read_group(path: str | Path, group: Any) -> CRF:
             "variables, each with a label or more"
         )
     types = header[5 : 5 + 2 * n_types].reshape(-1, 2).tolist()
-    room = Room(path, cards)
+    room = Room(path, cards, Path(path).stat().st_size)
     functions = [_functions(path, group, number, count, room) for number, count in types]
     scopes = _integers(path, group, "factors") if n_factors else np.zeros(0, np.int64)
     factors = _factors(path, scopes, n_factors, functions, cards, room)

@@ -20,9 +20,10 @@ from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import write_tables
 from policrf.learn.calls.learning import Learned, Learner, least_questions
 from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
+from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import budget_text, read_budget
 from policrf.learn.tuning.trials import Problem, Trials, crf_of
-from policrf.learn.tuning.tune import BEST, REPORT, parts
+from policrf.learn.tuning.tune import REPORT, parts
 from policrf.policy.policy import Policy
 from policrf.policy.stand_in.model import own_parameters
 from policrf.solvers.call_limit import expensive_groups

@@ -18,10 +18,11 @@ from policrf.errors import InvalidOption
 from policrf.evaluation.tables import write_tables
 from policrf.learn.first_pass.evolve_pass import Evolved, evolve_pass
 from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
+from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import budget_text, read_budget
 from policrf.learn.tuning.paired import difference
 from policrf.learn.tuning.trials import Problem, crf_of
-from policrf.learn.tuning.tune import BEST, REPORT, parts
+from policrf.learn.tuning.tune import REPORT, parts
 from policrf.policy.first_pass.model import MOST_PASSES
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, StartName

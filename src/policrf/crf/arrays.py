@@ -83,7 +83,7 @@ def flatten(unary: FloatArray, cardinalities: IntArray, potentials: Sequence[Pot
     n_labels = unary.shape[1]
     cliques = [p for p in potentials if isinstance(p, CliquePotential)]
     column = _joined([_columns(p, n_labels) for p in cliques])
-    clique_ptr = _pointers(column.sizes)
+    clique_ptr = cliques[0].cliques.ptr if len(cliques) == 1 else _pointers(column.sizes)
     node_ptr, node_entry = _group_by(column.nodes, n_nodes)
     clique_of = np.repeat(np.arange(len(column.sizes)), column.sizes)
     arrays = Arrays(

@@ -69,6 +69,6 @@ def shared_data(table: FloatArray, ones: IntArray) -> Fields:
     """The columns that let all cliques read one table; `ones` is `[C]`."""
     return {
         "data_sizes": ones * table.size,
-        "data_starts": ones * 0,
+        "data_starts": np.zeros(len(ones), np.int64),  # takes no memory unless written to
         "data": table.reshape(-1),
     }

@@ -131,7 +131,10 @@ def _tables(a: Arrays) -> PairTables:
 
 def without_quotas(arrays: Arrays) -> Arrays:
     """The same CRF with every HOP2 penalty 0: the energy that the moves see."""
-    weights = np.where(arrays.clique_kind == SUPPORT, 0.0, arrays.clique_weight)
+    quotas = arrays.clique_kind == SUPPORT
+    if not quotas.any():
+        return arrays
+    weights = np.where(quotas, 0.0, arrays.clique_weight)
     return arrays._replace(clique_weight=frozen(weights))
 
 

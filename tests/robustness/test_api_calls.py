@@ -93,6 +93,7 @@ def test_many_wrong_calls(calls, tmp_path, monkeypatch, seed):
         (lambda crf: pc.train([3], rounds=1), InvalidInstance, "instances holds a int"),
         (lambda crf: pc.prepare(3, out="x"), InvalidOption, "dataset"),
         (lambda crf: pc.solve(crf, "annealing", cold=10**400), InvalidOption, "cold must be"),
+        (lambda crf: pc.solve(crf, "annealing", replicas=10**6), InvalidOption, "at most 1000"),
         (lambda crf: pc.CRF(np.ma.masked_array([[1.0]], [[1]])), InvalidPotential, "masked"),
         (lambda crf: crf.energy(np.ma.masked_array([0] * 4, [1] * 4)), InvalidLabeling, "masked"),
         (lambda crf: pc.train([], rounds=1, validation=1j), InvalidOption, "validation is 1j"),

@@ -40,6 +40,8 @@ FIRST = 20  # proposals of the first slice
 PROBE_SHARE = 0.1  # of the time left: most of it that probes may take
 PROBES = 400  # random proposals whose changes set the temperatures
 
+MOST_REPLICAS = 1000
+
 
 def annealing(
     run: Run, *, sweeps: int = 100, runs: int = 4, hot: float = 0.5, cold: float = 0.12,
@@ -69,6 +71,8 @@ def annealing(
         How many of the replicas at the same time; the answer is the same.
     """
     require_whole_numbers(sweeps=sweeps, runs=runs, replicas=replicas, threads=threads)
+    if replicas > MOST_REPLICAS:  # each has a state, made before the clock is looked at
+        raise InvalidOption(f"replicas is {replicas}; it must be at most {MOST_REPLICAS}")
     if not hot > 0 or not cold > 0 or not 0 <= exchanges <= 1:
         raise InvalidOption("annealing needs hot and cold above 0, and exchanges from 0 to 1")
     arrays, n_nodes = run.crf.arrays, run.crf.n_nodes

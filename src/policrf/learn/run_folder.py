@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from policrf.crf.io.files import make_folder
 from policrf.errors import InvalidOption
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
@@ -26,3 +27,14 @@ def erase_run(folder: Path) -> None:
     for name in (CHECKPOINT, JOURNAL, BEST, LAST, LOG):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / CURVES, ignore_errors=True)
+
+
+def begin_run(out: str | Path | None, *, overwrite: bool) -> Path | None:
+    """The folder of a run that keeps no state to go on from; None without one."""
+    if out is None:
+        return None
+    folder = make_folder(out)
+    if overwrite:
+        erase_run(folder)
+    refuse_run(folder)
+    return folder

@@ -20,7 +20,7 @@ from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import write_tables
 from policrf.learn.calls.learning import Learned, Learner, least_questions
 from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
-from policrf.learn.run_folder import BEST
+from policrf.learn.run_folder import BEST, begin_run
 from policrf.learn.tuning.budget import budget_text, read_budget
 from policrf.learn.tuning.trials import Problem, Trials, crf_of
 from policrf.learn.tuning.tune import REPORT, parts
@@ -85,6 +85,7 @@ def train_calls(
     *,
     out: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     name: str | None = None,
     seed: int = 0,
     report: Callable[[dict[str, Any]], None] | None = None,
@@ -96,6 +97,7 @@ def train_calls(
     """
     if resume:
         raise InvalidOption("training for few calls takes seconds and keeps no state; leave resume")
+    folder = begin_run(out, overwrite=overwrite)
     training, held_out = parts(instances, read_budget(options.budget))
     _check([crf_of(problem) for problem in (*training.problems, *held_out.problems)])
     crfs = [crf_of(problem) for problem in training.problems]
@@ -121,9 +123,9 @@ def train_calls(
     }  # fmt: skip
     policy = _policy(training, learned, won=won, name=name or "few-calls", training=told)
     table = opponents_table(rows, "Few calls, on held-out instances")
-    if out is not None:
-        policy.save(Path(out) / BEST)
-        write_tables(Path(out), REPORT, [table], told)
+    if folder is not None:
+        policy.save(folder / BEST)
+        write_tables(folder, REPORT, [table], told)
     if report is not None:
         report({"table": table, "verdict": sentence, "won": won})
     return policy

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from policrf.crf.io.files import make_folder
 from policrf.errors import InvalidOption
 from policrf.evaluation.tables import write_tables
 from policrf.learn.first_pass.evolve_pass import Evolved, evolve_pass
 from policrf.learn.opponents import TRAINED, Budget, best_opponent, opponents_table, verdict
-from policrf.learn.run_folder import BEST
+from policrf.learn.run_folder import BEST, begin_run
 from policrf.learn.tuning.budget import budget_text, read_budget
 from policrf.learn.tuning.paired import difference
 from policrf.learn.tuning.trials import Problem, crf_of
@@ -66,6 +65,7 @@ def train_pass(
     *,
     out: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     name: str | None = None,
     seed: int = 0,
     report: Callable[[dict[str, Any]], None] | None = None,
@@ -77,6 +77,7 @@ def train_pass(
     """
     if resume:
         raise InvalidOption("training a first pass keeps no state to go on from; leave out resume")
+    folder = begin_run(out, overwrite=overwrite)
     training, held_out = parts(instances, read_budget(options.budget))
     crfs = [crf_of(problem) for problem in training.problems]
     fresh = [crf_of(problem) for problem in held_out.problems]
@@ -103,9 +104,9 @@ def train_pass(
             told["reached"]["verdict"] = sentence
     policy = replace(policy, training=told)
     table = opponents_table(rows, "First pass, on held-out instances")
-    if out is not None:
-        policy.save(make_folder(Path(out)) / BEST)
-        write_tables(Path(out), REPORT, [table], told)
+    if folder is not None:
+        policy.save(folder / BEST)
+        write_tables(folder, REPORT, [table], told)
     if report is not None:
         report({"table": table, "verdict": sentence, "won": won})
     return policy

@@ -237,15 +237,16 @@ def _large(config: Large) -> list[Table]:
     from policrf.bench.large.threads import FIELDS, TRIAL, measure_threads
     from policrf.cli.progress import progress_bar
 
+    shown = replace(config, out=Path(config.out.name))  # whoever reads them has other folders
     if config.growth:
         with progress_bar("measuring", len(config.growth)) as advance:
             grown = [measure_growth(config.growth, advance)]
-        write_tables(config.out, "large-growth", grown, config)
+        write_tables(config.out, "large-growth", grown, shown)
         return grown
     if config.thread_trials > 0:
         with progress_bar("measuring", len(FIELDS)) as advance:
             compared = [measure_threads(config.thread_trials, TRIAL, advance)]
-        write_tables(config.out, "large-threads", compared, config)
+        write_tables(config.out, "large-threads", compared, shown)
         return compared
     left = plan(config, config.out)
     for name, why in left_out(config).items():
@@ -261,7 +262,7 @@ def _large(config: Large) -> list[Table]:
             config.minutes,
         )
     found = tables(results, config)
-    write_tables(config.out, "large", found, config)
-    write_tables(config.out, "large-solves", [all_solves(results)], config)
+    write_tables(config.out, "large", found, shown)
+    write_tables(config.out, "large-solves", [all_solves(results)], shown)
     draw(results, config.out)
     return found

@@ -1,14 +1,16 @@
-"""How many more sweeps two threads do than one, by the clock and by CPU time.
+"""How much sooner two threads have done the same sweeps as one, by the clock and by CPU time.
 
-On a machine that others use too, two threads seldom have two cores. So trials of one and of two
-threads take turns, and each says how many cores it had (CPU time / wall time): the wall ratio means
-something where one thread had one core and two had two. Sweeps a CPU second do not depend on that.
+The labels are the same, so the work is. On a machine that others use too, two threads seldom have
+two cores. So trials of one and of two take turns, and each says how many cores it had (CPU time /
+wall time): the ratio by the clock means something where one had one core and two had two. That of
+CPU time says what threads cost each other, whatever they had.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,22 +19,22 @@ from policrf.evaluation.tables import Table
 from policrf.scenes import make_frustrated
 from policrf.solvers import solve
 
-FIELDS = (("glass", 1_000), ("glass", 10_000), ("random", 10_000), ("ising", 10_000))
-TRIAL = 5.0  # seconds of a trial
-WARM = 0.3  # seconds, to load kernels
+FIELDS = (("glass", 1_000), ("random", 1_000), ("ising", 2_500))
+TRIAL = 40_000  # sweeps of a trial; the first 5,000 are one replica's
+WARM = 6_000  # sweeps that load kernels
 
 
 def measure_threads(
-    trials: int, seconds: float, progress: Callable[[str], None], threads: int = 2
+    trials: int, sweeps: int, progress: Callable[[str], None], threads: int = 2
 ) -> Table:
-    """Sweeps of annealing on one thread and on several, in turns.
+    """Seconds of annealing on one thread and on several, in turns.
 
     Parameters
     ----------
     trials
-        Of each; the one that had most of the machine is shown.
-    seconds
-        By the clock, of a trial.
+        Of each; the pair that had most of the machine is shown.
+    sweeps
+        Of a trial.
     progress
         Called after each field.
     threads
@@ -42,30 +44,38 @@ def measure_threads(
     for family, n_nodes in FIELDS:
         crf = make_frustrated(family, n_nodes, degree=8)
         _trial(crf, threads, WARM)
-        pairs = [(_trial(crf, 1, seconds), _trial(crf, threads, seconds)) for _ in range(trials)]
-        one, many = max(pairs, key=lambda pair: pair[0][1] + pair[1][1])
-        by_cpu = np.median([b[0] / b[1] / (a[0] / a[1]) for a, b in pairs])
-        rows.append(
-            (f"{family}:{n_nodes}:8", one[0], many[0], one[1], many[1], many[0] / one[0],
-             float(by_cpu))
-        )  # fmt: skip
+        pairs = [(_trial(crf, 1, sweeps), _trial(crf, threads, sweeps)) for _ in range(trials)]
+        one, many = max(pairs, key=lambda pair: pair[0].cores + pair[1].cores)
+        by_cpu = float(np.median([a.cpu / b.cpu for a, b in pairs]))
+        rows.append((f"{family}:{n_nodes}:8", sweeps, one.wall, many.wall, one.cores, many.cores,
+                     one.wall / many.wall, by_cpu))  # fmt: skip
         progress(f"{family} {n_nodes}")
     columns = (
-        "field", "sweeps_a_second_one", "sweeps_a_second_many", "cores_one", "cores_many",
-        "wall_ratio", "ratio_a_cpu_second",
+        "field", "sweeps", "seconds_one", "seconds_many", "cores_one", "cores_many", "wall_ratio",
+        "cpu_ratio",
     )  # fmt: skip
     note = (
-        f"{threads} threads against one, {trials} trials of {seconds:g} s in turns: the pair that "
-        "had most of the machine (cores: CPU seconds a second), and the median of what a CPU "
-        "second of several threads does, in units of one thread's. With cores of its own, a run "
-        f"does {threads} × ratio_a_cpu_second as much."
+        f"The same sweeps on one thread and on {threads}; {trials} trials of each, in turns. "
+        "Seconds by the clock and cores (CPU seconds a second) are of the pair that had most of "
+        "the machine; cpu_ratio is the median of one's CPU seconds in units of the other's: 1 "
+        "where threads cost each other nothing."
     )
     return Table(f"Threads: {threads} against one", columns, tuple(rows), note)
 
 
-def _trial(crf: CRF, threads: int, seconds: float) -> tuple[float, float]:
-    """Sweeps a second, and CPU seconds a second."""
+class Trial(NamedTuple):
+    """Seconds of a solve."""
+
+    wall: float
+    cpu: float
+
+    @property
+    def cores(self) -> float:
+        """That it had, on average."""
+        return self.cpu / self.wall
+
+
+def _trial(crf: CRF, threads: int, sweeps: int) -> Trial:
     wall, cpu = time.perf_counter(), time.process_time()
-    solution = solve(crf, "annealing", threads=threads, seconds=seconds)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return solution.info["sweeps"] / wall, cpu / wall
+    solve(crf, "annealing", threads=threads, sweeps=sweeps, runs=1)
+    return Trial(time.perf_counter() - wall, time.process_time() - cpu)

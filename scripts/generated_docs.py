@@ -104,6 +104,8 @@ PARTS = {
             "shipped-policies",
             "search-pays",
             "general-in-auto",
+            "labels-voc",
+            "labels-voc-small-units",
         )
     }
     | {"general-summary": first_table_of("general")},

@@ -48,6 +48,8 @@ from policrf.search.walk import (
 )
 from policrf.types import IntArray
 
+SORTED = 256  # actions of a state that are always in the order of their scores
+
 
 @inner
 def leaf_of(t: Tournament, n: int) -> int:
@@ -183,7 +185,7 @@ def expand(
     open_matches, i, asked, first = 1, 0, -1, 0
     # Where every action has a slot there is nobody to beat: nodes come by their best label, and
     # only the labels of a node are sorted; sorting all N · L would take their square.
-    everything = most >= len(s.labels) * w.costs.shape[1]
+    everything = most > SORTED and most >= len(s.labels) * w.costs.shape[1]
     while True:
         i, open_matches = next_best(w.scores, q.frontier, open_matches)
         if i < 0 or (t.n_actions[state] == most and w.scores.values[i] <= t.score[state, most - 1]):

@@ -124,3 +124,16 @@ def test_kills_at_random_moments_leave_the_same_tables(made, tmp_path):
     for name in ("table1", "table2", "table3", "robustness", "figures"):
         whole, killed = ((r / f"{name}.md").read_text() for r in (made / "out", tmp_path / "out"))
         assert killed.split("###", 1)[1] == whole.split("###", 1)[1]
+
+
+def test_a_policy_says_under_which_weights_it_was_learned(made):
+    from policrf.policy.checkpoint import load_policy
+    from policrf.vision.energy.weights import Energy
+
+    cells = made / "work" / "cells"
+    run = next(cells.glob("train-scenes-20-u+p+hop1+hop2-DQN-R1-seed-0-*"))
+    weights = load_policy(run / "run" / "last.safetensors").energy["weights"]
+    chosen = Energy.load(made / "out" / "energy-scenes-20.u+p+hop1+hop2.yaml").as_dict()
+    assert {name: value for name, value in weights.items() if value != "inf"} == {
+        name: value for name, value in chosen.items() if value != float("inf")
+    }

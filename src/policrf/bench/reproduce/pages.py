@@ -54,7 +54,7 @@ def write_all(
         report.copy_energies(out, wanted(catalogue, target), store)
     if "figures" in targets:
         report.copy_figures(out, figures(catalogue), store)
-    if len(targets) > 1:
+    if "table2" in targets:
         claims = [table_of_claims(lookup)]
         report.write_tables(out, "claims", claims, made)
         shown += claims

@@ -55,8 +55,8 @@ def draw_rewards(cell: Cell, store: Store) -> dict[str, Any]:
         nodes = nodes or two_nodes(instances)
         good, wrong = collect(policy, instances, cell.about["actions"])
         share = overlap(good, wrong)
-        _histogram(axis, good, wrong, f"R1, {terms.upper()}: wrong > good in {100 * share:.0f} %")
-        told.append(f"{100 * share:.1f} % under {terms.upper()}")
+        _histogram(axis, good, wrong, f"R1, {terms.upper()}: wrong > good in {100 * share:.2g} %")
+        told.append(f"{100 * share:.2g} % under {terms.upper()}")
     axes[0].legend(fontsize=7, frameon=False)
     assert nodes is not None
     _two_nodes_panel(axes[2], nodes)
@@ -124,7 +124,8 @@ def _histogram(axis: Any, good: FloatArray, wrong: FloatArray, title: str) -> No
     axis.hist(wrong, bins, density=True, alpha=0.65, color="tab:orange", label="wrong actions")
     axis.set_title(title, fontsize=8)
     axis.set_xlabel("reward", fontsize=8)
-    axis.set_ylabel("density", fontsize=8)
+    axis.set_ylabel("density, log scale", fontsize=8)
+    axis.set_yscale("log")
     axis.tick_params(labelsize=7)
 
 

@@ -25,6 +25,7 @@ class Shop:
 
 def work_on(shop: Shop, cell: Cell, cache: dict[str, Any]) -> str:
     """Run a cell and keep its result; returns its key."""
+    fresh = not shop.store.folder(cell).exists()
     shop.store.start(cell)
     tell = shop.store.teller(cell)
     start = time.perf_counter()
@@ -33,7 +34,8 @@ def work_on(shop: Shop, cell: Cell, cache: dict[str, Any]) -> str:
     except PolicrfError as error:
         raise type(error)(f"{cell.kind} {cell.name}: {error}") from error
     spent = time.perf_counter() - start
-    expected = Estimates(shop.store).work(cell)
+    # A cell that goes on from what an earlier run left says nothing of how long such cells take.
+    expected = Estimates(shop.store).work(cell) if fresh else None
     shop.store.keep(cell, result, spent, expected=expected, family=family(cell))
     return cell.key
 

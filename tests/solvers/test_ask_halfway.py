@@ -39,10 +39,12 @@ def test_the_start_follows_from_what_questions_cost_and_what_is_tried(monkeypatc
     # A parity is not: cuts know more.
     assert steps_of("parity", 1.0, 1e-7, monkeypatch) == ["icm", "known part", "refine"]
     # Too little time for the rule: one question a node; for a descent: few questions.
-    assert steps_of("order", 0.002, 1e-6, monkeypatch) == ["one pass", "refine"]
+    assert steps_of("order", 0.004, 2e-6, monkeypatch) == ["one pass", "refine"]
     assert steps_of("order", 0.01, 1e-3, monkeypatch) == ["few questions", "refine"]
-    # Too little time for cuts, and for a trial.
+    # Too little time for cuts and for a trial: relabels, or few questions where labels count.
+    assert steps_of("parity", 0.002, 1e-6, monkeypatch) == ["refine"]
     assert steps_of("parity", 0.0006, 1e-6, monkeypatch) == ["few questions", "refine"]
+    assert steps_of("order", 0.0006, 1e-6, monkeypatch) == ["refine"]
 
 
 def test_initial_labels_are_where_it_starts():

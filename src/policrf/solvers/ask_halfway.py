@@ -6,11 +6,11 @@ a few cliques (`start_trial`) where that takes a small part of the time:
     a clique seldom changes its answers        the half-way rule (untrained)
     questions are too dear to end a descent    cuts without them, then few questions
     half-way questions give lower labels       the half-way rule, or one question a node
-    else                                       cuts without the custom groups, where they fit; with
-                                               hardly any time, questions about complete cliques
+    else                                       cuts without the custom groups, where they fit
 
-Single relabels alone come first wherever they take a small part of the time: no answer is above
-theirs then.
+With less than some milliseconds refine begins with single relabels of the unary argmin; with hardly
+any time, cliques that count labels are asked when complete. Single relabels alone come first
+wherever they take a small part of the time: no answer is above theirs then.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from policrf.solvers.first_answer import (
     label_when_complete,
     labels_quickly,
 )
+from policrf.solvers.moves.highest_confidence_first import priced_at_once
 from policrf.solvers.numbers import Numbers
 from policrf.solvers.question_cost import QuestionCost, measure_visits, question_cost
 from policrf.solvers.refine.refine import refine_on
@@ -38,8 +39,9 @@ from policrf.solvers.start_trial import LEAST_MEMBERS, VISITS, try_starts
 CUT_TIME, CUT_NODE_TIME = 0.0003, 2.5e-6  # seconds of cuts, in all and a node
 SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
-TRIAL_SHARE, CUT_SHARE = 0.12, 0.65  # of the time left: what a trial may take, and cuts
-HALF = 0.5  # of the time left: what the rule may take, and cuts where questions are dear
+TRIAL_SHARE = 0.12  # of the time left: what a trial may take
+HALF = 0.5  # of the time left: what the rule may take, and cuts
+SHORT, HARDLY_ANY = 0.003, 0.001  # seconds: with less, no start but relabels is worth its time
 
 
 def ask_halfway(run: Run, numbers: Numbers) -> None:
@@ -62,6 +64,11 @@ def ask_halfway(run: Run, numbers: Numbers) -> None:
 def _find_start(run: Run, cost: QuestionCost) -> None:
     """Offer a start where questions are cheap, if there is one that is worth its time."""
     left, cuts = run.remaining(), CUT_TIME + CUT_NODE_TIME * run.crf.n_nodes
+    if left < SHORT:
+        # Cliques that count labels and change their answers often say little until complete.
+        if left < HARDLY_ANY and not priced_at_once(run.crf.arrays):
+            part(run, "few questions", label_when_complete)
+        return
     settled = cost.descent <= SMALL * left  # as the labels are that it is compared with
 
     def cut(run: Run) -> None:
@@ -71,10 +78,8 @@ def _find_start(run: Run, cost: QuestionCost) -> None:
 
     visits = TRIAL_SHARE * left / cost.visit
     if visits < VISITS * LEAST_MEMBERS:
-        if cuts <= CUT_SHARE * left:
+        if cuts <= HALF * left:
             part(run, "known part", cut)
-        else:
-            part(run, "few questions", label_when_complete)
         return
     tried = try_starts(run.crf.arrays, visits)
     if tried.halfway_helps and cost.policy <= HALF * left:
@@ -82,7 +87,7 @@ def _find_start(run: Run, cost: QuestionCost) -> None:
     elif tried.halfway_helps:
         if cost.policy > left or cost.one_pass <= SMALL * left:  # else refine asks soon enough
             part(run, "one pass", label_in_one_pass)
-    elif cuts <= SMALL * left or (not tried.edges_hurt and cuts <= CUT_SHARE * left):
+    elif cuts <= SMALL * left or (not tried.edges_hurt and cuts <= HALF * left):
         part(run, "known part", cut)
 
 

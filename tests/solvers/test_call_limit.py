@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import policrf as pc
 from policrf.errors import InvalidOption, InvalidPotential, UnsupportedPotential
+from policrf.solvers.call_limit import CallLimit
 
 
 class Counted:
@@ -113,3 +116,12 @@ def test_a_function_for_a_part_is_limited_too() -> None:
     found = pc.solve(pc.CRF(unary, dear), "highest_confidence_first", calls=7)
     assert found.calls == 7
     assert function.calls + part.calls == 7 + found.info["calls_to_report"]
+
+
+def test_nothing_of_a_run_stays_behind() -> None:
+    limit = CallLimit(dear_crf(Counted()), 3)
+    limit.crf.energy(np.zeros(8, np.int64))
+    seen = weakref.ref(limit.crf)
+    del limit
+    gc.collect()
+    assert seen() is None

@@ -29,10 +29,12 @@ from policrf.learn.learners.dqn import DQNLearner
 from policrf.learn.learners.mcts import MCTSLearner
 from policrf.learn.options import DQN, MCTS
 from policrf.learn.options.flat_fields import with_fields
+from policrf.mdp.rewards import load_reward
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.scenes import make_scene
 
+REWARD = load_reward("sign")
 COLUMNS = (
     "kind", "engine built", "engine kept", "ratio", "greedy built", "greedy kept", "ratio ",
     "search built", "search kept", "ratio  ", "MB kept", "gradient steps / s",
@@ -86,7 +88,7 @@ def measure(kind: str, config: Config, corpus: Corpus) -> tuple[Any, ...]:
     policies = [Policy(spec, spec.initial_weights(seed)) for seed in range(3)]
     row: list[Any] = [kind]
     for kept, work, count in (
-        (learner.engines, lambda e, k: play(e, epsilon=0.7, seed=k, reward=1), len(corpus)),
+        (learner.engines, lambda e, k: play(e, epsilon=0.7, seed=k, reward=REWARD), len(corpus)),
         (learner.engines, lambda e, k: e.label_all(), len(corpus)),
         (
             searcher.searches,

@@ -38,11 +38,13 @@ def picture_grid(
 ) -> None:
     """Rows of panels; `bar` names the values of a colour bar, if panels show any."""
     figure_module = need("matplotlib.figure", "matplotlib")
-    height, width = rows[0][0].image.shape[:2]
+    shapes = [panels[0].image.shape for panels in rows]
+    heights = [INCHES * height / width + 0.42 for height, width, _ in shapes]
     columns = max(map(len, rows))
-    size = INCHES * columns, (INCHES * height / width + 0.42) * len(rows) + 0.4
-    figure = figure_module.Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(rows), columns, squeeze=False)
+    figure = figure_module.Figure(
+        figsize=(INCHES * columns, sum(heights) + 0.4), layout="constrained"
+    )
+    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
     maps = [panel.values for panels in rows for panel in panels if panel.values is not None]
     span = (min(map(np.nanmin, maps)), max(map(np.nanmax, maps))) if maps else (0.0, 1.0)
     shown = None

@@ -69,6 +69,11 @@ class Lookup:
         return float(np.mean(values)) if values else math.nan
 
 
+def percent(value: Value) -> Value:
+    """A share in percent; texts stay as they are."""
+    return 100 * value if isinstance(value, float) else value
+
+
 def duration(seconds: float) -> str:
     """A rough time for people.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policrf.bench.reproduce.other_cells import robustness
-from policrf.bench.reproduce.tables.lookup import Lookup, Value
+from policrf.bench.reproduce.tables.lookup import Lookup, Value, percent
 from policrf.evaluation.tables import Table
 
 WORDS = {"weights": "all weights times"}
@@ -16,7 +16,7 @@ def table_robustness(lookup: Lookup) -> Table:
     for damage, row, cell in robustness(lookup.catalogue):
         kind, share = next(iter(damage.items()), ("nothing", 0.0))
         figures = [
-            _percent(lookup.measure([cell], level, "iou"))
+            percent(lookup.measure([cell], level, "iou"))
             for level in ("superpixels_all", "pixels_all", "pixels_frequent")
         ]
         energy = lookup.measure([cell], "energy")
@@ -34,7 +34,3 @@ def table_robustness(lookup: Lookup) -> Table:
     )
     title = f"Robustness: {found.name.upper()}, N = {size}"
     return Table(title, columns, tuple(rows), note)
-
-
-def _percent(value: Value) -> Value:
-    return 100 * value if isinstance(value, float) else value

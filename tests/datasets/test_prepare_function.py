@@ -100,6 +100,7 @@ def test_one_default_each():
     own = {field.name for field in dataclasses.fields(PrepareOptions)}
     shared = (own & {field.name for field in dataclasses.fields(Recipe)}) - {
         "labels", "net", "scores", "detector", "hypercolumns", "class_map", "net_windows",
+        "feature_net",
     }  # fmt: skip
     assert "superpixels" in shared
     assert {n: getattr(options, n) for n in shared} == {n: getattr(recipe, n) for n in shared}

@@ -46,7 +46,7 @@ def test_no_calls_without_custom_groups():
 def test_the_command_says_how_often(capsys):
     report = {
         "model": "m.npz", "nodes": 2, "labels": 2, "solver": "icm", "energy": 1.0, "seconds": 0.1,
-        "terms": {}, "optimal": True, "out": None,
+        "terms": {}, "optimal": True, "out": None, "others": [],
     }  # fmt: skip
     command._print(report | {"calls": 1234})
     assert "called 1,234 times" in capsys.readouterr().out

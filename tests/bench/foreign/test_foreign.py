@@ -12,6 +12,7 @@ from policrf.bench.foreign.grid import ForeignGrid, Model, list_models, rows_of
 from policrf.bench.foreign.plain_toulbar2 import solve_plainly
 from policrf.bench.foreign.run import count_missing, run_foreign
 from policrf.bench.foreign.tables import all_tables, judge
+from policrf.bench.result_log import ResultLog
 from policrf.cli.bench import Foreign
 from policrf.cli.bench import run as run_command
 from policrf.errors import InvalidFile, InvalidOption
@@ -47,8 +48,9 @@ def test_every_model_is_solved_in_a_process_and_a_killed_run_goes_on(tmp_path, f
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[:-1]) + lines[-1][:10])
     assert count_missing(GRID, folder, out) == 1
-    with log.open("a") as file:
-        file.write(json.dumps({"model": "b.cfn.gz", "row": "exact", "failed": "killed"}) + "\n")
+    settings = {"seconds": GRID.seconds, "clock": GRID.clock, "seed": GRID.seed}
+    killed = {"model": "b.cfn.gz", "row": "exact", "failed": "killed"}
+    ResultLog(out, settings).append(killed)
     assert count_missing(GRID, folder, out) == 1  # what failed is tried again
     assert len(run_foreign(GRID, folder, out, seen.append)) == 4
     tables = all_tables(GRID, list_models(folder), results)

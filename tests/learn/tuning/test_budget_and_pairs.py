@@ -90,4 +90,6 @@ def test_a_journal_of_another_run_is_refused(tmp_path):
 def test_a_new_run_forgets_an_earlier_journal(tmp_path):
     Journal(tmp_path, {"budget": "1us"}, resume=False).recall("a", lambda: math.inf)
     assert float(Journal(tmp_path, {"budget": "1us"}, resume=True).values["a"]) == math.inf
-    assert Journal(tmp_path, {"budget": "1us"}, resume=False).values == {}
+    with pytest.raises(InvalidOption, match="holds a run already"):
+        Journal(tmp_path, {"budget": "1us"}, resume=False)
+    assert Journal(tmp_path, {"budget": "1us"}, resume=False, overwrite=True).values == {}

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 import policrf as pc
+from policrf.bench.story.denoising import show_denoising
+from policrf.bench.story.photo import show_photo
+from policrf.bench.story.potential import POTENTIALS, Play, PotentialStory, make
 from policrf.evaluation.results import Result
+from policrf.evaluation.tables import Table
 from policrf.explore.answers import Answer, ask_all
 from policrf.explore.drawing import draw_image, draw_instance
 from policrf.explore.page import write_page
 from policrf.explore.payload import payload
 from policrf.explore.results_page import results_data
+from policrf.explore.story_page import write_story_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -165,3 +170,34 @@ def test_results_are_sorted_and_found(page, tmp_path):
     assert page.inner_text(first) == "image 1"
     page.fill("#find", "3")
     assert page.locator("#pairs tbody tr").count() == 1
+
+
+@pytest.fixture(scope="module")
+def story_file(tmp_path_factory):
+    wants, function = next(iter(POTENTIALS.items()))
+    found = pc.solve(make(function, 0), "untrained")
+    plays = (
+        Play("untrained", found.energy, found.seconds, found.order, found.labels),
+        Play(EVIL, 1.0, 0.001, np.zeros(0, np.int64), found.labels),
+    )
+    table = Table("rows", ("row", "energy"), (("trained", 1.0), ("refine", 2.0)))
+    policy = pc.load_policy("labels")
+    story = PotentialStory(function, wants, table, (EVIL,), True, policy, plays)
+    path = tmp_path_factory.mktemp("pages") / "story.html"
+    write_story_page(path, show_denoising(0), story, show_photo(1, 0))
+    return path
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_demo_plays_its_order_to_the_end(page, story_file, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(story_file.as_uri())
+    assert page.locator("section.card").count() == 3
+    assert page.title() != "taken"
+    page.locator("#step").fill("0")
+    page.locator("#play").click()
+    assert page.locator("#play").inner_text() == "Pause"
+    page.wait_for_function("document.getElementById('step').value === '144'", timeout=20_000)
+    assert page.locator("#play").inner_text() == "Play"
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width

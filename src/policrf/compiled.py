@@ -21,8 +21,8 @@ from policrf.linking import LinkedCompiler
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _ANNOUNCEMENT = (
-    "policrf: compiling kernels for this machine (once, 10 to 60 s; later runs load them from disk, "
-    "and `policrf warmup` compiles all ahead) ..."
+    "policrf: compiling kernels for this machine (once, 10 to 60 s; later runs load them from "
+    "disk, and `policrf warmup` compiles all ahead) ..."
 )
 
 

@@ -178,3 +178,8 @@ def test_a_coarse_margin_bounds_and_proves_nothing():
     run.bound(2.5)
     assert run.proven()
     assert run.solution().lower_bound < 2.5
+
+
+def test_labels_that_a_node_does_not_have_forbid_none_that_it_has(monkeypatch):
+    """Beside costs of 1e18 the places beyond a node's labels were cheaper than all of them."""
+    check_seeds([4587], monkeypatch)

@@ -119,8 +119,9 @@ def build_factor_graph(
     unary, sizes, origin, rank = _placed(crf, unary, place, boxes, forbidden)
     # A label too many only lowers bounds; beside huge costs, `forbidden` may be less than rounding.
     blur = ROUNDING * np.abs(unary).max(axis=1, keepdims=True)
-    allowed = unary <= unary.min(axis=1, keepdims=True) + (forbidden / 2 + blur)
-    allowed &= np.arange(unary.shape[1]) < sizes[:, None]
+    real = np.arange(unary.shape[1]) < sizes[:, None]
+    lowest = np.where(real, unary, np.inf).min(axis=1, keepdims=True)
+    allowed = real & (unary <= lowest + (forbidden / 2 + blur))
 
     kept = kinds.support | kinds.dominant | (kinds.tabled & (size > 2))
     if not split_agreement:

@@ -11,10 +11,18 @@ from policrf.errors import InvalidOption
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 LAST, LOG, CURVES = "last.safetensors", "log.jsonl", "tensorboard"
 JOURNAL = "journal.jsonl"  # of tuned numbers; it is what a checkpoint is to learning
+RESULTS = "results.jsonl"  # of an evaluation, or of a benchmark: its config.json would be replaced
+
+
+def refuse_results(folder: Path) -> None:
+    """Refuse a folder that holds results of another command; these are never erased."""
+    if (folder / RESULTS).exists():
+        raise InvalidOption(f"{folder} holds results ({RESULTS}), not a run; choose another --out")
 
 
 def refuse_run(folder: Path) -> None:
     """Refuse a folder that holds a run: something that a new one would erase."""
+    refuse_results(folder)
     if any((folder / name).exists() for name in (CHECKPOINT, JOURNAL, BEST, LAST)):
         raise InvalidOption(
             f"{folder} holds a run already; go on with it (--resume, resume=True), choose another "
@@ -24,6 +32,7 @@ def refuse_run(folder: Path) -> None:
 
 def erase_run(folder: Path) -> None:
     """Remove what an earlier run left; the checkpoint first, so that nobody resumes a part."""
+    refuse_results(folder)
     for name in (CHECKPOINT, JOURNAL, BEST, LAST, LOG):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / CURVES, ignore_errors=True)

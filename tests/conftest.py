@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("POLICRF_COMPILE_JOBS", "1")  # both cores have tests to run
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

@@ -7,7 +7,6 @@ Kernels are cached on disk beside their source (or elsewhere where that cannot b
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,29 +14,21 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from policrf.ahead.announcement import announce
 from policrf.kernel_cache import open_cache
-from policrf.linking import LinkedCompiler
+from policrf.linking import LinkedCompiler, QuickFlags
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_ANNOUNCEMENT = (
-    "policrf: compiling kernels for this machine (once, 10 to 60 s; later runs load them from "
-    "disk, and `policrf warmup` compiles all ahead) ..."
-)
-
 
 class _Announcement(event.Listener):
-    """Says once that kernels have to be compiled."""
-
-    def __init__(self) -> None:
-        self.said = False
+    """Says once that kernels have to be compiled, where no plan has said it."""
 
     def on_start(self, event: Any) -> None:
         dispatcher = event.data.get("dispatcher")
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
-        if not self.said and module.startswith("policrf."):
-            self.said = True
-            print(_ANNOUNCEMENT, file=sys.stderr, flush=True)
+        if module.startswith("policrf."):
+            announce()
 
     def on_end(self, event: Any) -> None:
         pass
@@ -76,13 +67,21 @@ def compile_seconds() -> float:
 def _compile(function: Function, **options: Any) -> Function:
     # `_nrt` (whether arrays are reference counted) is an option that numba's own types leave out.
     jit: Any = numba.njit
-    compiled: Function = jit(nogil=True, error_model="numpy", **options)(function)
-    return compiled
+    compiled: Any = jit(nogil=True, error_model="numpy", **options)(function)
+    compiled._compiler._customize_flags = QuickFlags
+    kept: Function = compiled
+    return kept
 
 
 def _compile_and_keep(function: Function, **options: Any) -> Function:
     compiled: Any = _compile(function, **options)
     compiled._cache = open_cache(function)  # as numba's own cache=True does
+    # Kernels that call it link a twin that has no door to Python: it is compiled there only.
+    inside: Any = _compile_inside(function, **options)
+    compiled.get_call_template, compiled.get_overload = (
+        inside.get_call_template,
+        inside.get_overload,
+    )
     kept: Function = compiled
     return kept
 

@@ -28,6 +28,7 @@ from numba.core.caching import (
     _SourceFileBackedLocatorMixin,
 )
 
+from policrf.ahead.foreman import missed
 from policrf.interrupts import interrupt_in
 
 _MARK = b"policrf-sha256:"
@@ -158,9 +159,12 @@ class _KernelCache(FunctionCache):
         )
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """What is kept for a signature, or None."""
+        """What is kept for a signature, or None; another process may be compiling it just now."""
         try:
-            return super().load_overload(signature, context)
+            found = super().load_overload(signature, context)
+            if found is None and missed(self._py_func, signature):
+                found = super().load_overload(signature, context)
+            return found
         except Exception as error:  # pickles fail in every way
             if (interrupt := interrupt_in(error)) is not None:
                 raise interrupt from None

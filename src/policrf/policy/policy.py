@@ -115,6 +115,11 @@ class Policy:
     def __name__(self) -> str:
         return self.name
 
+    @property
+    def kernel_plan(self) -> str:
+        """Under which name `policrf.ahead` knows the kernels that it needs."""
+        return f"policy:{self.spec.kind}"
+
     @cached_property
     def net(self) -> Net:
         """The weights as the kernels read them; shared by engines, so not to be changed."""

@@ -87,6 +87,7 @@ def solve(
         Labels `[N]`, their energy as the model computes it, lower bound, proof, trace. Ctrl-C
         raises a KeyboardInterrupt whose `solution` is the best so far.
     """
+    from policrf.ahead.foreman import expecting
     from policrf.crf.valued.failures import own_failures
     from policrf.errors import InvalidOption
     from policrf.solvers.interrupted import passing_best
@@ -118,7 +119,8 @@ def solve(
     traits = traits_of(solver)
     if traits.takes is not None:
         run.refuse_all_but(*traits.takes)
-    with own_failures(), passing_best(run):
+    plan = getattr(solver, "kernel_plan", name)
+    with own_failures(), passing_best(run), expecting(plan, run.crf):
         solver(run, **options)
         if go_on and traits.goes_on:
             from policrf.solvers.go_on import go_on as search

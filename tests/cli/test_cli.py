@@ -9,7 +9,8 @@ import pytest
 
 import policrf as pc
 from policrf.bench.story import potential
-from policrf.cli import COMMANDS, main
+from policrf.cli import main
+from policrf.cli.commands import COMMANDS
 from policrf.testing import random_crf
 
 

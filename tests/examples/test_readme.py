@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import policrf as pc
-from policrf.cli import COMMANDS, main
+from policrf.cli import main
+from policrf.cli.commands import COMMANDS
 from policrf.testing import random_crf
 
 README = Path(__file__).resolve().parents[2] / "README.md"

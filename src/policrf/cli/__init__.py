@@ -14,29 +14,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import Any
 
 from policrf._version import __version__
+from policrf.cli.commands import COMMANDS
 from policrf.errors import PolicrfError, TooLarge, UnknownName
-
-COMMANDS = {
-    "demo": "three things that policrf does, on embedded data; a table and a page to open",
-    "solve": "a labeling of least energy for a .uai or .npz model",
-    "bench": "measure: the energy core, the solvers, the run times",
-    "prepare": "images, a net and a detector -> CRFs on disk",
-    "calibrate": "choose the weights of the energy on training data",
-    "train": "by a goal (energy, labels), judged; or by shared, dqn, mcts, supervised, …",
-    "policies": "the policies that ship: goals, figures, how they were made",
-    "segment": "segment one photo or a folder of them",
-    "samples": "small files to try the commands on",
-    "warmup": "compile the kernels of all solvers ahead, on all cores",
-    "doctor": "what is installed, what is missing, where kernels are kept",
-    "explore": "look at answers of solvers in one HTML page: a photo, a model, a scene, results",
-    "evaluate": "solvers on prepared data: IoU, energies, gaps, seconds",
-    "reproduce": "the paper's tables and figures, cell by cell, in its own form or in ours",
-}
 
 _AGAIN = "the same command goes on from what is finished"
 # How to go on with a command that was stopped; the others begin again.
@@ -199,7 +183,9 @@ def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:
     import tyro
 
     said = io.StringIO()
-    more |= {"prog": f"policrf {name}", "description": COMMANDS[name]}
+    command = COMMANDS[name]
+    described = f"{command.text}\n\nExample: {command.example}"
+    more |= {"prog": f"policrf {name}", "description": described}
     parse: Any = tyro.cli
     try:
         with redirect_stderr(said):
@@ -209,6 +195,15 @@ def _parsed(module: Any, name: str, arguments: list[str], **more: Any) -> Any:
             raise error from None  # without tyro's box, which names fields, not options
         print(said.getvalue(), end="", file=sys.stderr)
         raise
+
+
+def help_of(arguments: list[str]) -> str:
+    """What `policrf ARGUMENTS --help` says."""
+    name, *rest = arguments
+    said = io.StringIO()
+    with redirect_stdout(said), suppress(SystemExit):
+        _parsed(import_module(f"policrf.cli.{name}"), name, [*rest, "--help"])
+    return said.getvalue()
 
 
 def _first_cause(error: BaseException) -> BaseException:
@@ -225,5 +220,5 @@ def _overview() -> str:
         "usage: policrf COMMAND [options]     (policrf COMMAND --help for the options)",
         "",
     ]
-    lines += [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    lines += [f"  {name:{width}}  {text}" for name, (text, _) in COMMANDS.items()]
     return "\n".join(lines)

@@ -18,6 +18,14 @@ function make(tag, properties = {}, ...children) {
 
 const figures = (value, digits = 4) =>
   value === null || value === undefined ? "–" : Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential(2) : value.toPrecision(digits).replace(/\.0+$|(\.\d*?)0+$/, "$1");
+// One number of decimals for a whole column, so that its points stand below each other: six digits of the largest.
+function column(values) {
+  const known = values.filter((v) => v !== null && v !== undefined && Number.isFinite(v)), largest = Math.max(1, ...known.map(Math.abs));
+  const decimals = Math.min(Math.max(5 - Math.floor(Math.log10(largest)), 0), 3);
+  return (value) => (value === null || value === undefined || largest >= 1e9 ? figures(value, 6) : value.toFixed(decimals));
+}
+// Long names may break after an underscore or a comma, and nowhere else while there is room.
+const breakable = (name) => name.split(/(?<=[_:,])/).flatMap((part) => [part, document.createElement("wbr")]);
 const seconds = (value) => (value < 0.001 ? `${(1e6 * value).toFixed(0)} µs` : value < 1 ? `${(1e3 * value).toPrecision(3)} ms` : `${value.toPrecision(3)} s`);
 
 // Viridis in five stops: perceptually uniform, read alike by colour-blind eyes.

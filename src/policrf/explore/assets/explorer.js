@@ -121,9 +121,10 @@
   $("toggles").append(make("label", {}, "colours ", make("select", { id: "palette", onchange: (e) => set({ palette: e.target.value }) }, ...Object.keys(palettes).map((name) => make("option", { value: name, selected: name === state.palette }, name)))));
   const heads = ["solver", "energy", "bound", ...(truth ? ["IoU %"] : []), "time"];
   $("answers").tHead.append(make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, name))));
+  const energies = column(answers.map((a) => a.energy));
   $("answers").tBodies[0].append(...answers.map((a, k) => make("tr", { tabIndex: 0, onclick: () => choose(k), onkeydown: (e) => { if (e.key === "Enter") choose(k); } },
-    make("td", {}, make("span", { className: "swatch", style: `background:${LINES[k % LINES.length]}` }), a.name),
-    make("td", {}, figures(a.energy, 6)), make("td", { className: a.proven ? "proven" : "" }, a.proven ? "proven" : figures(a.bound, 5)),
+    make("td", {}, make("span", { className: "swatch", style: `background:${LINES[k % LINES.length]}` }), ...breakable(a.name)),
+    make("td", {}, energies(a.energy)), make("td", { className: a.proven ? "proven" : "" }, a.proven ? "proven" : a.bound === null ? "–" : energies(a.bound)),
     ...(truth ? [make("td", {}, a.iou === null ? "–" : (100 * a.iou).toFixed(1))] : []), make("td", {}, seconds(a.seconds)))));
   $("other").append(make("option", { value: -1 }, "nothing"), ...(truth ? [make("option", { value: -2 }, "truth")] : []), ...answers.map((a, k) => make("option", { value: k }, a.name)));
   $("other").addEventListener("change", (e) => set({ other: Number(e.target.value), view: "difference" }));

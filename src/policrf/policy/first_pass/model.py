@@ -38,10 +38,15 @@ class Prepared(NamedTuple):
     rank: FloatArray  # [C, L]
 
 
+def looked_at(arrays: Arrays) -> BoolArray:
+    """Which cliques `[C]` the network looks at: those that are asked half-way, or are opaque."""
+    return np.asarray((arrays.custom[:, PARTIAL] != COMPLETE) | (arrays.clique_kind >= CUSTOM))
+
+
 def prepared(arrays: Arrays) -> Prepared:
     """Demands, ranks and the order of the nodes."""
     shape = (len(arrays.clique_kind), arrays.unary.shape[1])
-    used = (arrays.custom[:, PARTIAL] != COMPLETE) | (arrays.clique_kind >= CUSTOM)
+    used = looked_at(arrays)
     found = Prepared(arrays, used, np.empty(0, np.int64), np.zeros(shape), np.zeros(shape))
     prepare(arrays, used, found.demand, found.rank)
     leads = np.empty(len(arrays.unary))

@@ -28,7 +28,7 @@ from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Trials
 from policrf.policy.first_pass.model import FirstPass
 from policrf.scenes import FAMILIES, make_family
-from policrf.solvers.numbers import STARTS, Numbers
+from policrf.solvers.numbers import UNTRAINED_STARTS, Numbers
 
 LABELS = 6
 FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
@@ -36,7 +36,7 @@ RULE, TUNED, TRAINED = "untrained:refine=true", "numbers tuned", "trained"
 CELL = "cell"  # how the journal's keys of whole cells begin
 ROWS = (
     RULE,
-    *(f"{RULE},start={start}" for start in STARTS if start not in ("rule", "auto", "first_pass")),
+    *(f"{RULE},start={start}" for start in UNTRAINED_STARTS if start not in ("rule", "auto")),
     "refine", "auto", "icm", "highest_confidence_first", "annealing",
 )  # fmt: skip
 

@@ -22,6 +22,7 @@ StartName = Literal[
 ]  # fmt: skip
 CostsName = Literal["expected", "partial", "relaxed"]
 STARTS: tuple[str, ...] = get_args(StartName)
+UNTRAINED_STARTS = STARTS[:-1]  # those that need nothing learned
 RULE = ("gain", "costs", "foresight")  # numbers of the untrained rule itself
 
 

@@ -11,7 +11,7 @@ from policrf.learn.tuning.candidates import SPACE, first_candidates, neighbour, 
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.race import AT_FIRST, LEAST_SOLVES, Racer
 from policrf.learn.tuning.trials import Measured
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 
 def noise(numbers: Numbers, trial: int) -> float:
@@ -97,7 +97,7 @@ def test_a_first_pass_races_with_the_numbers_that_were_best_without_it():
 
     race = racer(measure)
     race.run(4.0)
-    tuned, solves = race.best(), race.solves
+    tuned = race.best()
     assert race.best(first_pass=True) == DEFAULT
     race.spent += 1.0  # learning it takes time
     race.run(8.0, first_pass=True)
@@ -106,7 +106,7 @@ def test_a_first_pass_races_with_the_numbers_that_were_best_without_it():
     assert race.best().start == tuned.start == "unary"
     assert race.against(passed, race.best()).limit < 0
     assert race.spent + LEAST_SOLVES * 0.01 >= 8.0
-    assert race.solves - solves <= 301
+    assert race.spent <= 8.0 + 0.011
 
 
 def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed():
@@ -114,7 +114,7 @@ def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed()
     assert one == two
     assert one[0] == DEFAULT
     assert len(set(one)) == 60
-    assert {numbers.start for numbers in one} == set(STARTS) - {"first_pass"}
+    assert {numbers.start for numbers in one} == set(UNTRAINED_STARTS)
     later = next_candidates(20, one[1:3], np.random.default_rng(0))
     assert later[:3] == [DEFAULT, *one[1:3]]
     for name, values in SPACE.items():

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from policrf.errors import InvalidOption
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 SPACE: dict[str, tuple[Any, ...]] = {
-    "start": tuple(start for start in STARTS if start != "first_pass"),
+    "start": UNTRAINED_STARTS,
     "gain": (0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2),
     "costs": ("expected", "partial", "relaxed"),
     "foresight": (0, 3, 10),

@@ -67,11 +67,19 @@ class Racer:
         The last part of the time goes to the best of all races: as many trials for each of them.
         """
         self._extend([DEFAULT], AT_FIRST, math.inf)
-        begun, last, found = self.spent, self.races + MOST_RACES, list[Numbers]()
-        final = until - FINAL * (until - begun)
-        while self.races < last and self._affordable(final) >= LEAST_SOLVES:
+        seconds, found = until - self.spent, list[Numbers]()
+        for end in (until - FINAL * seconds, until):  # finalists may need less than their part
+            found = self._races(found, end, seconds, first_pass)
+            self._extend([DEFAULT, *self._finalists(first_pass)], self.most_trials, until)
+
+    def _races(
+        self, found: list[Numbers], end: float, seconds: float, first_pass: bool
+    ) -> list[Numbers]:
+        """Races until `end`, `seconds` being the time of all of them; the best of the last."""
+        last = self.races + MOST_RACES
+        while self.races < last and self._affordable(end) >= LEAST_SOLVES:
             share = RACE if found else FIRST_RACE
-            stop = min(final, self.spent + share * (until - begun))
+            stop = min(end, self.spent + share * seconds)
             count = self._count(stop)
             if found:
                 candidates = next_candidates(count, found, self.rng)
@@ -82,7 +90,7 @@ class Racer:
             found = self._race(candidates, stop)
             self.elite += [one for one in found if one not in self.elite]
             self.races += 1
-        self._extend([DEFAULT, *self._finalists(first_pass)], self.most_trials, until)
+        return found
 
     def best(self, *, first_pass: bool = False) -> Numbers:
         """Of the finalists the lowest, if it is surely below the default; else the default."""

@@ -23,7 +23,7 @@ from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.policy import Policy
 from policrf.policy.tuning import Tuning
 from policrf.solvers import solve
-from policrf.solvers.numbers import STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 BRIEF = 0.002  # seconds of a solve that a scheduler may well leave alone
 UNBROKEN, ATTEMPTS = 1.3, 4  # wall time / CPU time of such a solve, and how often it is tried
@@ -118,12 +118,9 @@ class Trials:
         """Load every kernel that a trial may need: none is charged for that."""
         smallest, size = self.problems[int(np.argmin(self.sizes))], min(self.sizes)
         seconds = max(WARM, WARM_NODE * size)
-        for start in STARTS:
-            if start == "first_pass" and self.first_pass is None:
-                continue
+        for start in UNTRAINED_STARTS:
             numbers: dict[str, Any] = {"start": start, "random_first": 1, "icm": True}
-            policy = self.policy(Numbers(start="first_pass" if self.first_pass else "rule"))
-            solve(smallest, policy, seconds=seconds, **numbers)
+            solve(smallest, self.policy(DEFAULT), seconds=seconds, **numbers)
         for solver in solvers:
             try:
                 solve(smallest, solver, seconds=max(0.2, self.budget * size))

@@ -5,9 +5,9 @@
 For every family, size and budget: `train(goal="energy")` on instances of that size, numbers and a
 first pass, then what it returns on fresh instances at equal CPU time, against every untrained way
 to begin, each with refine after it, against generic solvers, and against the same training without
-a network, for the same time. At the largest size a first pass begins with what the size before has
-learned. A run that was killed goes on with the same command; the tables show all that its folder
-holds.
+a network, for the same time. At larger sizes than the smallest a first pass begins with what was
+learned at the size before. A run that was killed goes on with the same command; the tables show all
+that its folder holds.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ LABELS = 6
 FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
 RULE, TUNED, TRAINED = "untrained:refine=true", "numbers tuned", "trained"
 CELL = "cell"  # how the journal's keys of whole cells begin
-ROWS = (
+NOTHING_LEARNED = "first pass by unaries and edges"  # as evolution begins
+SOLVERS = (
     RULE,
     *(f"{RULE},start={start}" for start in UNTRAINED_STARTS if start not in ("rule", "auto")),
     "refine", "auto", "icm", "highest_confidence_first", "annealing",
 )  # fmt: skip
+ROWS = (*SOLVERS, NOTHING_LEARNED)
 
 
 class Plan(NamedTuple):
@@ -55,7 +57,6 @@ class Plan(NamedTuple):
 
 
 BUDGETS = (1.0, 3.0, 10.0, 30.0)  # microseconds of CPU a node
-CARRIED = 10_000  # nodes that first passes of larger sizes begin with
 PLANS = {
     2304: Plan((3, 4, 6, 8), (3, 3, 1, 1), 30, 12),
     10_000: Plan((4, 6, 10, 20), (1, 1, 1, 1), 20, 8),
@@ -99,7 +100,7 @@ def learned(task: Task, start: dict[str, Any] | None) -> dict[str, Any]:
     first = FIRST_TRAINING + 1000 * task.seed
     crfs = instances(task.family, task.n, first, PLANS[task.n].training)
     options: dict[str, Any] = {}
-    if start is not None and start["weights"] and task.network:
+    if start is not None and task.network:
         options["start"] = as_policy(Trials(crfs, 1e-6), start)
     policy = pc.train(
         crfs, goal="energy", budget=task.micro * 1e-6, seconds=task.seconds, seed=task.seed,
@@ -114,7 +115,7 @@ def learned(task: Task, start: dict[str, Any] | None) -> dict[str, Any]:
 
 def as_policy(trials: Trials, found: dict[str, Any]) -> pc.Policy:
     """The policy that was learned."""
-    if found["weights"]:
+    if found["weights"] is not None:
         trials = Trials(trials.problems, trials.budget, FirstPass(np.array(found["weights"])))
     return trials.policy(Numbers.from_dict(found["numbers"]))
 
@@ -124,7 +125,9 @@ def measured(family: str, n: int, micro: float, found: dict[str, Any]) -> dict[s
     plan = PLANS[n]
     trials = Trials(instances(family, n, FIRST_FRESH, plan.fresh), micro * 1e-6)
     trials.warm_up()
-    ways: dict[str, Any] = {name: name for name in ROWS}
+    ways: dict[str, Any] = {name: name for name in SOLVERS}
+    plain = {"numbers": {"start": "first_pass"}, "weights": FirstPass.untrained(0, 2).weights}
+    ways[NOTHING_LEARNED] = as_policy(trials, plain)
     ways |= {name: as_policy(trials, one) for name, one in found.items()}
     energies: dict[str, list[float]] = {name: [] for name in ways}
     for trial, name in product(range(plan.fresh), ways):
@@ -225,17 +228,25 @@ def all_cells(journal: Journal) -> list[dict[str, Any]]:
     return sorted(cells, key=lambda one: (one["n"], order.index(one["family"]), one["micro"]))
 
 
+def smaller_pass(
+    cells: list[dict[str, Any]], family: str, n: int, micro: float
+) -> dict[str, Any] | None:
+    """What was learned at the nearest smaller size, at the nearest budget with a first pass."""
+    near = [
+        (-one["n"], abs(one["micro"] - micro), name, run)
+        for one in cells
+        if one["family"] == family and one["n"] < n
+        for name, run in one["found"].items()
+        if run["weights"]
+    ]
+    return min(near, key=lambda one: one[:3])[-1] if near else None
+
+
 def main(config: Config) -> None:
     resume = (config.work / "config.json").is_file()
     journal = Journal(config.work, {"labels": LABELS}, resume=resume)
     for n, family, micro in product(config.sizes, config.families, config.budgets):
-        smaller = [
-            one["found"][f"{TRAINED} 0"]
-            for one in sorted(all_cells(journal), key=lambda one: abs(one["micro"] - micro))
-            if (one["family"], one["n"]) == (family, CARRIED)
-        ]
-        start = next((one for one in smaller if one["weights"]), None) if n > CARRIED else None
-        found = cell(journal, family, n, micro, start)
+        found = cell(journal, family, n, micro, smaller_pass(all_cells(journal), family, n, micro))
         cells = all_cells(journal)
         write_tables(config.out, config.name, [bars(cells), details(cells)], config)
         print(details([found]).rows, flush=True)

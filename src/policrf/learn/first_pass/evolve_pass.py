@@ -17,8 +17,8 @@ from policrf.crf.model import CRF
 from policrf.policy.first_pass.model import FirstPass, prepared
 from policrf.types import FloatArray, IntArray
 
-PAIRS = 12  # perturbations of a step, either way
-NODES, TRIALS = 3456, 6  # that they are tried on, about, and instances, at most
+PAIRS = 8  # perturbations of a step, either way
+NODES, TRIALS = 1500, 6  # that they are tried on, about, and instances, at most
 SIGMA, RATE = 0.1, 0.05
 CHECKED = 5  # steps between two looks at the instances set aside
 ASIDE, MOST_ASIDE = 0.25, 16  # of the instances, to choose the best weights by

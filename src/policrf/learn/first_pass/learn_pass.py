@@ -23,8 +23,8 @@ def can_learn(trials: Trials) -> bool:
 def learn_pass(
     trials: Trials, journal: Journal, *, passes: int, seconds: float, seed: int,
     begin: FirstPass | None = None, report: Report | None = None,
-) -> tuple[FirstPass | None, dict[str, Any]]:  # fmt: skip
-    """The pass, None where evolution found nothing below its start, and how it went.
+) -> tuple[FirstPass, dict[str, Any]]:  # fmt: skip
+    """The pass, and how it went.
 
     Parameters
     ----------
@@ -52,6 +52,4 @@ def learn_pass(
         }  # fmt: skip
 
     told = dict(journal.recall("first pass", find))
-    weights = np.array(told.pop("weights"))
-    better = begin is not None or float(told["energy"]) < float(told["start_energy"])
-    return FirstPass(weights) if better else None, told
+    return FirstPass(np.array(told.pop("weights"))), told

@@ -168,9 +168,8 @@ class _Search:
             seconds=LEARN_SHARE * options.seconds, report=self.report,
         )  # fmt: skip
         self.racer.spent += float(self.learned["spent"])
-        if first_pass is not None:
-            self.trials = replace(self.trials, first_pass=first_pass)
-            self.racer.run(options.seconds, first_pass=True)
+        self.trials = replace(self.trials, first_pass=first_pass)
+        self.racer.run(options.seconds, first_pass=True)
 
     def _measure(self, numbers: Numbers, trial: int) -> Measured:
         if numbers not in self.policies:

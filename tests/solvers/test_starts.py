@@ -37,6 +37,17 @@ def test_starts_are_those_of_the_solvers():
     np.testing.assert_array_equal(labels, pc.solve(known, "alpha_expansion").labels)
 
 
+def test_auto_begins_with_its_own_rules_and_with_cuts_where_nothing_is_asked_half_way():
+    run = Run(CRF, "x")
+    labels = first_labels(run, "auto")
+    assert run.info["steps"][0][0] == "icm"
+    assert run.energy == CRF.energy(labels) <= pc.solve(CRF, "icm").energy
+    known = pc.CRF(CRF.unary, CRF.potentials[0])
+    np.testing.assert_array_equal(
+        first_labels(Run(known, "x"), "auto"), first_labels(Run(known, "x"), "known_part")
+    )
+
+
 def test_without_time_the_starting_labels_are_returned():
     for start in UNTRAINED_STARTS[1:]:
         np.testing.assert_array_equal(first_labels(Run(CRF, "x", seconds=0.0), start), UNARY)

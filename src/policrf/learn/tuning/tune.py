@@ -163,9 +163,15 @@ class _Search:
         return self.found
 
     def _learn(self, options: Tune, begin: FirstPass | None) -> None:
+        report, before = self.report, self.racer.spent
+
+        def show(line: dict[str, Any]) -> None:
+            if report is not None:
+                report(line | {"seconds": before + line["seconds"]})
+
         first_pass, self.learned = learn_pass(
             self.trials, self.journal, passes=options.passes, seed=self.seed, begin=begin,
-            seconds=LEARN_SHARE * options.seconds, report=self.report,
+            seconds=LEARN_SHARE * options.seconds, report=show,
         )  # fmt: skip
         self.racer.spent += float(self.learned["spent"])
         self.trials = replace(self.trials, first_pass=first_pass)

@@ -11,7 +11,7 @@ import pytest
 import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.policy.first_pass.kernel import BIAS, FIRST, LINEAR, N_WEIGHTS, OUT, PAIR, UNITS, D
-from policrf.policy.first_pass.model import FirstPass, prepared
+from policrf.policy.first_pass.model import SLICE, FirstPass, prepared
 from policrf.policy.tuning import Tuning
 from policrf.scenes import make_family
 from policrf.solvers.numbers import Numbers
@@ -31,7 +31,9 @@ def plainly(crf: pc.CRF, first_pass: FirstPass) -> IntArray:
     ptr, nodes = group.cliques.ptr, group.cliques.nodes
     cliques = [nodes[a:b] for a, b in pairwise(ptr)]
     two = np.partition(crf.unary, 1, axis=1)
-    order = np.argsort(-(two[:, 1] - two[:, 0]).astype(np.float32), kind="stable")
+    leads = two[:, 1] - two[:, 0]
+    quarters = np.sort(leads)[[crf.n_nodes // 4, crf.n_nodes // 2, 3 * crf.n_nodes // 4]]
+    order = sorted(range(crf.n_nodes), key=lambda i: (-int((leads[i] >= quarters).sum()), i))
     labels = np.full(crf.n_nodes, -1)
     for w in first_pass.weights:
         for i in order:
@@ -117,6 +119,18 @@ def test_a_pass_labels_near_its_budget_and_the_rule_elsewhere() -> None:
     rule = pc.solve(crf, "untrained", go_on=False)
     np.testing.assert_array_equal(far.labels, rule.labels)
     assert far.info["numbers"] == "default: no limit of time"
+
+
+def test_a_pass_ends_in_time_and_leaves_the_rest_unlabeled() -> None:
+    crf = make_family("two_labels", 9000, 4, seed=5)
+    looks = iter([False, False, True])
+    labels = drawn(0, 2).labels(prepared(crf.arrays), lambda: next(looks))
+    assert (labels >= 0).sum() == 2 * SLICE
+    found = pc.solve(crf, "unary", seconds=0.0)
+    policy = pc.Policy.rule(
+        Tuning(PASS, (9000, 9000), (4, 4), 1e-9, won=True), 4, first_pass=drawn(0, 2)
+    )
+    np.testing.assert_array_equal(pc.solve(crf, policy, seconds=0.0).labels, found.labels)
 
 
 def test_a_pass_that_was_not_learned_is_refused() -> None:

@@ -4,7 +4,8 @@
                        + Σ_{c ∋ i} g(x_c(l))
 
 g is a network of one hidden layer, the same for all labels, cliques and nodes. Nodes come by the
-lead of their cheapest label, the largest first. Inputs x_c(l), kept up to date from step to step:
+lead of their cheapest label, the largest first, in a few levels. Inputs x_c(l), kept up to date
+from step to step:
 
     share, there   part of the clique that has the label so far, and whether any member does
     open           part that has no label yet

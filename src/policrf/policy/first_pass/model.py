@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +28,8 @@ from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
 MOST_PASSES = 4
+LEVELS = 4  # of the lead: within one, nodes come by their numbers, which is kind to caches
+SLICE = 4096  # nodes between two looks at the clock
 
 
 class Prepared(NamedTuple):
@@ -51,7 +55,14 @@ def prepared(arrays: Arrays) -> Prepared:
     prepare(arrays, used, found.demand, found.rank)
     leads = np.empty(len(arrays.unary))
     find_leads(arrays.unary, leads)
-    return found._replace(order=np.argsort(-leads.astype(np.float32), kind="stable"))
+    return found._replace(order=order_of(leads))
+
+
+def order_of(leads: FloatArray) -> IntArray:
+    """Nodes `[N]` by the level of their lead, the highest quarter first."""
+    places = np.arange(1, LEVELS) * len(leads) // LEVELS
+    level = np.searchsorted(np.partition(leads, places)[places], leads, side="right")
+    return np.argsort((LEVELS - level).astype(np.uint8), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +99,23 @@ class FirstPass:
         """Offer the labels `[N]` of the run's CRF, and return them."""
         labels = run.start_labels()
         if not run.expired():
-            found = self.labels(prepared(run.crf.arrays))
+            found = self.labels(prepared(run.crf.arrays), run.expired)
+            found = np.where(found < 0, labels, found)
             forbidden = np.isinf(run.crf.unary[np.arange(len(found)), found])
             labels = np.where(forbidden, labels, found)
         run.offer(labels)
         return labels
 
-    def labels(self, of: Prepared) -> IntArray:
-        """Labels `[N]`, given by the first pass, and anew by every further one."""
+    def labels(self, of: Prepared, expired: Callable[[], bool] = lambda: False) -> IntArray:
+        """Labels `[N]`, given by the first pass, and anew by every further one; −1: no time."""
         a = of.arrays
         n_nodes, n_labels = a.unary.shape
         labels = np.full(n_nodes, -1, np.int64)
         counts = np.zeros((len(of.used), n_labels + 2), np.int64)
         costs, x = np.empty(n_labels), np.zeros(D)
-        for weights in self.weights:
-            label_once(a, of.used, of.order, weights, of.demand, of.rank, counts, costs, x, labels)
+        for weights, first in product(self.weights, range(0, n_nodes, SLICE)):
+            if expired():
+                break
+            nodes = of.order[first : first + SLICE]
+            label_once(a, of.used, nodes, weights, of.demand, of.rank, counts, costs, x, labels)
         return labels

@@ -27,8 +27,9 @@ Report = Callable[[dict[str, Any]], None]
 FIRST_RACE, RACE = 0.4, 0.2  # of the time given; races go on while there is time for a rung
 FINAL = 0.25  # of the time given, for the best of all races
 MOST_RACES = 30
-LEAST_SOLVES = 40  # that a further race is worth beginning for
-AT_FIRST = 4  # trials of every candidate before the first are dropped
+LEAST_SOLVES = 20  # that a further race is worth beginning for
+AT_FIRST, IN_HASTE = 4, 2  # trials of every candidate before the first are dropped
+MANY_SOLVES = 200  # with time for fewer, races are in haste: solves of large CRFs differ little
 FEWEST, MOST = 6, 128  # candidates of a race
 ELITE = 4  # that go on to the next race
 
@@ -60,6 +61,7 @@ class Racer:
         self.energies: dict[Numbers, list[float]] = {}
         self.elite: list[Numbers] = []  # of all races so far, the default never
         self.spent, self.solving, self.solves, self.races = 0.0, 0.0, 0, 0
+        self.at_first = AT_FIRST
 
     def run(self, until: float, *, first_pass: bool = False) -> None:
         """Races until so many seconds are spent; with `first_pass`, first between those with it.
@@ -67,6 +69,7 @@ class Racer:
         The last part of the time goes to the best of all races: as many trials for each of them.
         """
         self._extend([DEFAULT], AT_FIRST, math.inf)
+        self.at_first = AT_FIRST if self._affordable(until) >= MANY_SOLVES else IN_HASTE
         seconds, found = until - self.spent, list[Numbers]()
         for end in (until - FINAL * seconds, until):  # finalists may need less than their part
             found = self._races(found, end, seconds, first_pass)
@@ -126,7 +129,7 @@ class Racer:
 
         def plan() -> int:
             count, affordable = MOST, self._affordable(until)
-            while count > FEWEST and count * AT_FIRST * math.log2(count) > affordable:
+            while count > FEWEST and count * self.at_first * math.log2(count) > affordable:
                 count -= 1
             return count
 
@@ -140,7 +143,7 @@ class Racer:
     def _race(self, candidates: Sequence[Numbers], until: float) -> list[Numbers]:
         """The best of the candidates, best first; the default runs along, and is none of them."""
         alive = [numbers for numbers in candidates if numbers != DEFAULT]
-        trials = AT_FIRST
+        trials = self.at_first
         while alive:
             complete = self._extend([DEFAULT, *alive], trials, until)
             alive.sort(key=self._mean)

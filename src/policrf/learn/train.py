@@ -71,11 +71,10 @@ def train(
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
         of racing and learning, `network` (whether a first pass is learned too), `table`
         (`learn.tuning.tune.Tune`), and `start`, a policy whose first pass is learned further; with
-        `calls`, how often expensive
-        functions may be asked at inference (0, 100, "1/node"), stand-ins for them are learned
-        (`learn.calls.train_calls.FewCalls`). For goal "labels": `truth`, the share of
-        the truth in what is learned, and the method's options. For a method: `validation`,
-        `about`, `start`, and its options by name (`learn.by_method.learn`).
+        `calls`, how often expensive functions may be asked at inference (0, 100, "1/node"),
+        stand-ins for them are learned (`learn.calls.train_calls.FewCalls`). For goal "labels":
+        `truth`, the share of the truth in what is learned, and the method's options. For a method:
+        `validation`, `about`, `start`, and its options by name (`learn.by_method.learn`).
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Judged(NamedTuple):
     numbers: Numbers
     """What is published."""
     difference: Difference
-    """Of the best that training found from the default, or from tuned numbers that have won."""
+    """Of what is published from the default; of the last that was judged where that is none."""
     won: bool
     """Whether anything but the default is published."""
     sentence: str
@@ -64,22 +64,22 @@ def judge(
 
     `found`: what training ended with, by the names TUNED and PASS; `raced`: anything was tried.
     """
-    same = difference([0.0] * len(trials.problems), [0.0] * len(trials.problems))
     if not found:
+        same = difference([0.0] * len(trials.problems), [0.0] * len(trials.problems))
         return Judged(DEFAULT, same, False, _nothing(trials.budget) if raced else NO_RACE)
     ways: dict[str, Way] = {
         name: (trials.policy(numbers), {}) for name, numbers in _chain(found).items()
     }
     rows = {name: one.energies for name, one in measure_all(trials, ways, recall).items()}
-    kept, told, last = DEFAULTS, list[str](), same
+    kept, told = DEFAULTS, list[str]()
     for name in found:
-        last = difference(rows[name], rows[kept], clipped=True)
+        less = difference(rows[name], rows[kept], clipped=True)
+        told.append(f"{name} {less} from {kept}")
         lowest = all(np.mean(rows[name]) <= np.mean(rows[other]) for other in found)
-        told.append(f"{name} {last} from {kept}")
-        kept = name if last.wins and (name == TUNED or lowest) else kept
-    return Judged(
-        _chain(found)[kept], last, kept != DEFAULTS, _verdict(kept, told, last.count, trials.budget)
-    )
+        kept = name if less.wins and (name == TUNED or lowest) else kept
+    won = kept != DEFAULTS
+    best = difference(rows[kept if won else name], rows[DEFAULTS], clipped=True)
+    return Judged(_chain(found)[kept], best, won, _verdict(kept, told, best.count, trials.budget))
 
 
 def _chain(found: Mapping[str, Numbers]) -> dict[str, Numbers]:

@@ -22,32 +22,22 @@ from policrf.crf.model import CRF
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import Table, write_tables
-from policrf.learn.first_pass.learn_pass import can_learn, learn_pass
+from policrf.learn.first_pass.learn_pass import can_learn
 from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import read_budget
 from policrf.learn.tuning.journal import Journal
-from policrf.learn.tuning.judge import (
-    DEFAULTS,
-    GENERIC,
-    PASS,
-    TUNED,
-    Judged,
-    hand_rule,
-    judge,
-    last_table,
-)
+from policrf.learn.tuning.judge import DEFAULTS, GENERIC, Judged, hand_rule, judge, last_table
 from policrf.learn.tuning.paired import LEAST
-from policrf.learn.tuning.race import Racer, Report
-from policrf.learn.tuning.trials import Measured, Problem, Trials, crf_of
-from policrf.policy.first_pass.model import MOST_PASSES, FirstPass
+from policrf.learn.tuning.race import Report
+from policrf.learn.tuning.search import Search
+from policrf.learn.tuning.trials import Problem, Trials, crf_of
+from policrf.policy.first_pass.model import MOST_PASSES
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
 REPORT = "report"
 HELD_OUT_SHARE, MOST_HELD_OUT = 1 / 3, 100
 FEWEST_TRAINING = 4
-SEEDS = 4  # of every training instance, at most
-NUMBERS_SHARE, LEARN_SHARE = 0.45, 0.25  # of the seconds, where a first pass is learned; then races
 
 
 @dataclass(frozen=True)
@@ -101,8 +91,10 @@ def tune(
     with nullcontext() if folder is None else claimed(folder):
         journal = Journal(folder, told, resume=resume, overwrite=overwrite)
         training.warm_up(GENERIC if options.table else ())
-        search = _Search(training, journal, seed, report)
-        found = search.run(options, None if start is None else start.first_pass)
+        search = Search(training, journal, seed, report)
+        begin = None if start is None else start.first_pass
+        network = options.network and can_learn(training)
+        found = search.run(options.seconds, options.passes if network else 0, begin)
         held_out = replace(held_out, first_pass=search.trials.first_pass)
         judged = judge(held_out, found, journal.recall, raced=search.racer.races > 0)
         table = None
@@ -133,66 +125,6 @@ def parts(instances: Sequence[Problem], budget: float) -> tuple[Trials, Trials]:
                 f"instances holds a {type(problem).__name__}; give CRFs or instances"
             )
     return Trials(list(training), budget), Trials(list(held_out), budget)
-
-
-class _Search:
-    """What is found on training instances: numbers, then a first pass with them."""
-
-    def __init__(
-        self, training: Trials, journal: Journal, seed: int, report: Report | None
-    ) -> None:
-        self.trials, self.journal, self.seed, self.report = training, journal, seed, report
-        self.policies: dict[Numbers, Policy] = {}
-        self.racer = Racer(
-            self._measure, journal, most_trials=SEEDS * len(training.problems), seed=seed,
-            report=report,
-        )  # fmt: skip
-        self.found: dict[str, Numbers] = {}
-        self.learned: dict[str, Any] = {}
-
-    def run(self, options: Tune, begin: FirstPass | None) -> dict[str, Numbers]:
-        """The best by the names of `judge`: those that are surely below the default here."""
-        network = options.network and can_learn(self.trials)
-        self.racer.run(NUMBERS_SHARE * options.seconds if network else options.seconds)
-        if network:
-            self._learn(options, begin)
-        tuned, passed = self.racer.best(), self.racer.best(first_pass=True)
-        self.found = {} if tuned == DEFAULT else {TUNED: tuned}
-        if passed != DEFAULT and self.racer.against(passed, tuned).limit < 0:
-            self.found[PASS] = passed
-        return self.found
-
-    def _learn(self, options: Tune, begin: FirstPass | None) -> None:
-        report, before = self.report, self.racer.spent
-
-        def show(line: dict[str, Any]) -> None:
-            if report is not None:
-                report(line | {"seconds": before + line["seconds"]})
-
-        first_pass, self.learned = learn_pass(
-            self.trials, self.journal, passes=options.passes, seed=self.seed, begin=begin,
-            seconds=LEARN_SHARE * options.seconds, report=show,
-        )  # fmt: skip
-        self.racer.spent += float(self.learned["spent"])
-        self.trials = replace(self.trials, first_pass=first_pass)
-        self.racer.run(options.seconds, first_pass=True)
-
-    def _measure(self, numbers: Numbers, trial: int) -> Measured:
-        if numbers not in self.policies:
-            self.policies[numbers] = self.trials.policy(numbers)
-        return self.trials.measure(self.policies[numbers], trial)
-
-    def reached(self, judged: Judged) -> dict[str, Any]:
-        """What the file says of how it was found, and of the test."""
-        test, racer = judged.difference, self.racer
-        best = list(self.found.values())[-1] if self.found else DEFAULT
-        return {
-            "candidates": len(racer.energies), "solves": racer.solves,
-            "numbers": judged.numbers.as_dict(), "held_out": test.count,
-            "training_difference": racer.against(best, DEFAULT).mean,
-            "difference": test.mean, "half_interval": test.half, "won": judged.won,
-            "verdict": judged.sentence, **({"first_pass": self.learned} if self.learned else {}),
-        }  # fmt: skip
 
 
 def _table(

@@ -35,13 +35,11 @@ SHORT, REPEATS = 0.01, 3  # seconds of a solve that others on the machine may sp
 FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
 RULE, TUNED, TRAINED = "untrained:refine=true", "numbers tuned", "trained"
 CELL = "cell"  # how the journal's keys of whole cells begin
-NOTHING_LEARNED = "first pass by unaries and edges"  # as evolution begins
-SOLVERS = (
+ROWS = (
     RULE,
     *(f"{RULE},start={start}" for start in UNTRAINED_STARTS if start not in ("rule", "auto")),
     "refine", "auto", "icm", "highest_confidence_first", "annealing",
 )  # fmt: skip
-ROWS = (*SOLVERS, NOTHING_LEARNED)
 
 
 class Plan(NamedTuple):
@@ -116,7 +114,7 @@ def learned(task: Task, start: dict[str, Any] | None) -> dict[str, Any]:
 
 def as_policy(trials: Trials, found: dict[str, Any]) -> pc.Policy:
     """The policy that was learned."""
-    if found["weights"] is not None:
+    if found["weights"]:
         trials = Trials(trials.problems, trials.budget, FirstPass(np.array(found["weights"])))
     return trials.policy(Numbers.from_dict(found["numbers"]))
 
@@ -129,9 +127,7 @@ def measured(family: str, n: int, micro: float, found: dict[str, Any]) -> dict[s
     plan = PLANS[n]
     trials = Trials(instances(family, n, FIRST_FRESH, plan.fresh), micro * 1e-6)
     trials.warm_up()
-    ways: dict[str, Any] = {name: name for name in SOLVERS}
-    plain = {"numbers": {"start": "first_pass"}, "weights": FirstPass.untrained(0, 2).weights}
-    ways[NOTHING_LEARNED] = as_policy(trials, plain)
+    ways: dict[str, Any] = {name: name for name in ROWS}
     ways |= {name: as_policy(trials, one) for name, one in found.items()}
     energies: dict[str, list[float]] = {name: [] for name in ways}
     repeats = REPEATS if micro * 1e-6 * n < SHORT else 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.changes import load_labels
-from policrf.crf.checks import frozen
 from policrf.crf.state import new_state
 from policrf.errors import InvalidOption
 from policrf.solvers.ask_halfway import begin_halfway
+from policrf.solvers.edges_first import label_by_edges
 from policrf.solvers.first_answer import label_in_one_pass
 from policrf.solvers.moves.highest_confidence_first import label_surest_first
 from policrf.solvers.moves.icm import relabel_single_nodes
@@ -34,7 +34,7 @@ def first_labels(run: Run, start: str) -> IntArray:
             case "one_pass":
                 label_in_one_pass(run)
             case "by_edges":
-                _label_by_edges(run)
+                label_by_edges(run)
             case "highest_confidence_first":
                 state, order = label_surest_first(run, run.crf.arrays)
                 if len(order):
@@ -58,12 +58,3 @@ def relabel_first(run: Run, labels: IntArray) -> IntArray:
     relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
     run.offer(state.labels)
     return state.labels.copy()
-
-
-def _label_by_edges(run: Run) -> None:
-    """Offer labels that suit unaries and edges, without a question to any clique."""
-    arrays = run.crf.arrays
-    alone = arrays._replace(node_ptr=frozen(np.zeros_like(arrays.node_ptr)))
-    found, order = label_surest_first(run, alone)
-    if len(order) == len(found.labels):
-        run.offer(found.labels)

@@ -20,15 +20,14 @@ from policrf.policy.first_pass.kernel import (
     PAIR,
     UNITS,
     D,
-    find_leads,
     label_once,
     prepare,
 )
+from policrf.solvers.edges_first import order_by_lead
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
 MOST_PASSES = 4
-LEVELS = 4  # of the lead: within one, nodes come by their numbers, which is kind to caches
 SLICE = 4096  # nodes between two looks at the clock
 
 
@@ -51,18 +50,10 @@ def prepared(arrays: Arrays) -> Prepared:
     """Demands, ranks and the order of the nodes."""
     shape = (len(arrays.clique_kind), arrays.unary.shape[1])
     used = looked_at(arrays)
-    found = Prepared(arrays, used, np.empty(0, np.int64), np.zeros(shape), np.zeros(shape))
+    order = order_by_lead(arrays.unary)
+    found = Prepared(arrays, used, order, np.zeros(shape), np.zeros(shape))
     prepare(arrays, used, found.demand, found.rank)
-    leads = np.empty(len(arrays.unary))
-    find_leads(arrays.unary, leads)
-    return found._replace(order=order_of(leads))
-
-
-def order_of(leads: FloatArray) -> IntArray:
-    """Nodes `[N]` by the level of their lead, the highest quarter first."""
-    places = np.arange(1, LEVELS) * len(leads) // LEVELS
-    level = np.searchsorted(np.partition(leads, places)[places], leads, side="right")
-    return np.argsort((LEVELS - level).astype(np.uint8), kind="stable")
+    return found
 
 
 @dataclass(frozen=True, eq=False)

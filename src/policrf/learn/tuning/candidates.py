@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from policrf.errors import InvalidOption
-from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, RULE, UNTRAINED_STARTS, Numbers
 
 SPACE: dict[str, tuple[Any, ...]] = {
     "start": UNTRAINED_STARTS,
@@ -79,6 +79,7 @@ def _first(rng: np.random.Generator) -> Iterator[Numbers]:
     changes: list[dict[str, Any]] = [{"start": start} for start in SPACE["start"][1:]]
     changes += [{"start": s, "icm": True} for s in ("unary", "known_part")]
     changes += [{"start": "highest_confidence_first", "icm": True}]
+    changes += [{"start": s, "sweep": False, "halfway_share": 0.0} for s in ("unary", "by_edges")]
     changes += [{"icm": True}, {"sweep": False}, *({"gain": c} for c in (0.0, 0.2, 0.8))]
     changes += [{"costs": "partial"}, {"costs": "relaxed"}, {"foresight": 0}]
     for change in changes:
@@ -110,7 +111,8 @@ def neighbour(numbers: Numbers, rng: np.random.Generator) -> Numbers:
     """One or two numbers moved to the next value of their list, or drawn anew where unordered."""
     while True:
         changes: dict[str, Any] = {}
-        for name in rng.choice(list(SPACE), size=1 + int(rng.random() < 0.5), replace=False):
+        names = [name for name in SPACE if numbers.start == "rule" or name not in RULE]
+        for name in rng.choice(names, size=1 + int(rng.random() < 0.5), replace=False):
             values, value = SPACE[str(name)], getattr(numbers, str(name))
             if isinstance(value, str | bool) or value not in values:
                 changes[str(name)] = _draw(values, rng)
@@ -127,10 +129,12 @@ def _draw(values: Sequence[Any], rng: np.random.Generator) -> Any:
 
 
 def _allowed(numbers: Numbers, changes: dict[str, Any]) -> Numbers | None:
+    """The numbers with these changes; those of the rule at their default where none labels."""
     try:
-        return replace(numbers, **changes)
+        found = replace(numbers, **changes)
     except InvalidOption:  # shares above 1 together
         return None
+    return found if found.start == "rule" else replace(found, **DEFAULT.of_rule)
 
 
 def _distinct(candidates: Iterator[Numbers]) -> Iterator[Numbers]:

@@ -64,36 +64,28 @@ class Racer:
         self.at_first = AT_FIRST
 
     def run(self, until: float, *, first_pass: bool = False) -> None:
-        """Races until so many seconds are spent; with `first_pass`, first between those with it.
+        """Races until so many seconds are spent; with `first_pass`, the first is between passes.
 
-        The last part of the time goes to the best of all races: as many trials for each of them.
+        Later ones are between the best of all and their neighbours, passes or not. The last part of
+        the time goes to the best of each kind: as many trials for each of them.
         """
         self._extend([DEFAULT], AT_FIRST, math.inf)
         self.at_first = AT_FIRST if self._affordable(until) >= MANY_SOLVES else IN_HASTE
-        seconds, found = until - self.spent, list[Numbers]()
+        seconds, before = until - self.spent, self.races
         for end in (until - FINAL * seconds, until):  # finalists may need less than their part
-            found = self._races(found, end, seconds, first_pass)
-            self._extend([DEFAULT, *self._finalists(first_pass)], self.most_trials, until)
-
-    def _races(
-        self, found: list[Numbers], end: float, seconds: float, first_pass: bool
-    ) -> list[Numbers]:
-        """Races until `end`, `seconds` being the time of all of them; the best of the last."""
-        last = self.races + MOST_RACES
-        while self.races < last and self._affordable(end) >= LEAST_SOLVES:
-            share = RACE if found else FIRST_RACE
-            stop = min(end, self.spent + share * seconds)
-            count = self._count(stop)
-            if found:
-                candidates = next_candidates(count, found, self.rng)
-            elif first_pass:
-                candidates = pass_candidates(count, self._surest(self.elite), self.rng)
-            else:
-                candidates = first_candidates(count, self.rng)
-            found = self._race(candidates, stop)
-            self.elite += [one for one in found if one not in self.elite]
-            self.races += 1
-        return found
+            while self.races < before + MOST_RACES and self._affordable(end) >= LEAST_SOLVES:
+                first = self.races == before
+                stop = min(end, self.spent + (FIRST_RACE if first else RACE) * seconds)
+                count, elite = self._count(stop), self._surest(self.elite)
+                if first and first_pass:
+                    candidates = pass_candidates(count, elite, self.rng)
+                elif first or not elite:
+                    candidates = first_candidates(count, self.rng)
+                else:
+                    candidates = next_candidates(count, elite, self.rng)
+                self._race(candidates, stop)
+            finalists = [*self._finalists(False), *self._finalists(True)]
+            self._extend([DEFAULT, *finalists], self.most_trials, until)
 
     def best(self, *, first_pass: bool = False) -> Numbers:
         """Of the finalists the lowest, if it is surely below the default; else the default."""
@@ -103,9 +95,8 @@ class Racer:
 
     def _finalists(self, first_pass: bool) -> list[Numbers]:
         """Of the numbers with or without a first pass the few most surely below the default."""
-        return self._surest(
-            [one for one in self.elite if (one.start == "first_pass") == first_pass]
-        )
+        kind = [one for one in self.elite if (one.start == "first_pass") == first_pass]
+        return self._surest(kind)
 
     def _surest(self, numbers: Sequence[Numbers]) -> list[Numbers]:
         return sorted(numbers, key=self._limit)[:ELITE]
@@ -140,8 +131,8 @@ class Racer:
         cost = self.solving / max(1, self.solves)
         return (until - self.spent) / max(cost, 1e-9)
 
-    def _race(self, candidates: Sequence[Numbers], until: float) -> list[Numbers]:
-        """The best of the candidates, best first; the default runs along, and is none of them."""
+    def _race(self, candidates: Sequence[Numbers], until: float) -> None:
+        """The best of the candidates join the elite; the default runs along and is none of them."""
         alive = [numbers for numbers in candidates if numbers != DEFAULT]
         trials = self.at_first
         while alive:
@@ -155,7 +146,8 @@ class Racer:
         while alive and trials < self.most_trials and self.spent < until:
             trials = min(2 * trials, self.most_trials)
             self._extend([DEFAULT, *alive[:ELITE]], trials, until)
-        return sorted(alive[:ELITE], key=self._limit)
+        self.elite += [one for one in alive[:ELITE] if one not in self.elite]
+        self.races += 1
 
     def _extend(self, candidates: Sequence[Numbers], trials: int, until: float) -> bool:
         """Give the candidates their first `trials` trials, trial after trial; False: no time."""

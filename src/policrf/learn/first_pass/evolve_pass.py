@@ -19,7 +19,7 @@ from policrf.types import FloatArray, IntArray
 
 PAIRS = 8  # perturbations of a step, either way
 NODES, TRIALS = 1500, 6  # that they are tried on, about, and instances, at most
-SIGMA, RATE = 0.1, 0.05
+SIGMA, RATE = 0.3, 0.1  # less of either stays on the plateau around unaries and edges
 CHECKED = 5  # steps between two looks at the instances set aside
 ASIDE, MOST_ASIDE = 0.25, 16  # of the instances, to choose the best weights by
 DEAREST = 0.1  # of the seconds: a step that takes longer is not begun

@@ -1,12 +1,12 @@
 """What tuning the numbers brings: eight families, budgets of CPU time, fresh instances.
 
-    python benchmarks/tuned_numbers.py --sizes 144 --budgets 1 3 10 100 --seconds 60 20
+    python benchmarks/tuned_numbers.py --sizes 144 --budgets 1 3 10 100 --seconds 60 20 --seeds 3 1
 
-For every family, size and budget: `train(goal="energy")` on instances of the family, then what it
-returns against the default on fresh instances at that budget, paired, beside `refine` and `auto`.
-The bars: never above the default beyond the interval, and below it in five families of eight at
-the smallest budget. A run that was killed goes on with the same command;
-the tables show all that its folder holds.
+For every family, size and budget: `train(goal="energy")` on instances of the family (numbers, and
+a first pass where it wins; `start=first_pass` says so), then what it returns against the default on
+fresh instances at that budget, paired, beside `refine` and `auto`. The bars: never above the
+default beyond the interval, and below it in five families of eight at the smallest budget. A run
+that was killed goes on with the same command; the tables show all that its folder holds.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Config:
     budgets: tuple[float, ...] = (1.0, 3.0, 10.0, 100.0)
     """Milliseconds of CPU for 144 nodes; N nodes get N / 144 times as many."""
     seconds: tuple[float, ...] = (60.0,)
-    """Of racing, one number a budget; the last one holds for all further budgets."""
-    seeds: tuple[int, ...] = (0,)
-    """Of training; each has training instances of its own."""
+    """CPU time of training, one number a budget; the last one holds for all further budgets."""
+    seeds: tuple[int, ...] = (3, 1)
+    """Training runs, one number a budget as above; each has training instances of its own."""
     training: tuple[int, ...] = (300, 120, 60)
     """Instances, of which a third is held out, one number a budget as above."""
     fresh: tuple[int, ...] = (100, 40, 30, 20)
@@ -91,10 +91,12 @@ def order(family: str) -> int:
 
 def tasks(config: Config) -> Iterator[Task]:
     """Training runs, budget after budget."""
-    lists = (config.seconds, config.training, config.fresh)
+    lists = (config.seconds, config.training, config.fresh, config.seeds)
     for place, budget in enumerate(config.budgets):
-        seconds, training, fresh = (numbers[min(place, len(numbers) - 1)] for numbers in lists)
-        for size, family, seed in product(config.sizes, config.families, config.seeds):
+        seconds, training, fresh, seeds = (
+            numbers[min(place, len(numbers) - 1)] for numbers in lists
+        )
+        for seed, size, family in product(range(int(seeds)), config.sizes, config.families):
             yield Task(family, size, budget, seed, seconds, int(training), int(fresh))
 
 

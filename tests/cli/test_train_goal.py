@@ -24,6 +24,8 @@ def test_energy_ends_with_a_table_and_a_verdict_and_goes_on(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "untrained + refine" in shown
     assert f"{tmp_path}: training " in " ".join(shown.splitlines()[-2:])
+    assert run(*begin, "--resume", "--no-network") == 2
+    assert "other values of network" in capsys.readouterr().err
     assert run(*begin, "--resume", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     assert said["verdict"] in shown.replace("\n", "")
@@ -43,6 +45,7 @@ def test_labels_end_with_a_verdict(tmp_path, capsys):
     [
         (["energy", *DATA, "--budget", "soon"], "budget is 'soon'"),
         (["energy", *DATA, "--seconds", "-1"], "seconds is -1.0"),
+        (["energy", *DATA, "--passes", "0"], "passes is 0; it must be from 1 to 4"),
         (["energy"], "give training data once"),
         (["energy", "--data", "family:luck:36"], "no family of potentials is called 'luck'"),
         (["energy", "--data", "family:parity"], "families are given as family:NAME:NODES"),

@@ -13,7 +13,7 @@ from policrf.policy.checkpoint import save_policy
 from policrf.policy.safetensors import read_safetensors, write_safetensors
 from policrf.policy.tuning import Tuning
 from policrf.scenes import make_family
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 CRF = make_family("two_labels", 36, 4, seed=1)
 
@@ -58,7 +58,7 @@ def test_damaged_numbers_in_a_file_are_named(tmp_path, change, message):
 
 
 @pytest.mark.parametrize("n_labels", [2, 4, 7])
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", UNTRAINED_STARTS)
 def test_every_start_serves_any_number_of_labels(start, n_labels):
     crf = make_family("co_occurrence", 36, n_labels, seed=2)
     solved = pc.solve(crf, tuned(start=start, icm=True), seconds=0.036)

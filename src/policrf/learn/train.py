@@ -53,8 +53,8 @@ def train(
         of one (`policrf.learn.options`: `DQN(...)`). The goal chooses one if none is named;
         without a goal it is "dqn".
     goal
-        "energy": the lowest energy at an inference budget, by tuned numbers. "labels": labels
-        close to the truth. None: what the method does, not judged.
+        "energy": the lowest energy at an inference budget, by tuned numbers and a first pass.
+        "labels": labels close to the truth. None: what the method does, not judged.
     out
         Folder for configuration, log or journal, and policies; nothing is written without.
     resume
@@ -69,12 +69,12 @@ def train(
         Erase a run that `out` holds; without it that is an error.
     **options
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
-        of racing and `table` (`learn.tuning.tune.Tune`); with `calls`, how often expensive
-        functions may be asked at inference (0, 100, "1/node"), stand-ins for them are learned
-        (`learn.calls.train_calls.FewCalls`); with `network=True`, a fast network that labels
-        first (`learn.first_pass.train_pass.PassTraining`). For goal "labels": `truth`, the share of
-        the truth in what is learned, and the method's options. For a method: `validation`,
-        `about`, `start`, and its options by name (`learn.by_method.learn`).
+        of racing and learning, `network` (whether a first pass is learned too), `table`
+        (`learn.tuning.tune.Tune`), and `start`, a policy whose first pass is learned further; with
+        `calls`, how often expensive functions may be asked at inference (0, 100, "1/node"),
+        stand-ins for them are learned (`learn.calls.train_calls.FewCalls`). For goal "labels":
+        `truth`, the share of the truth in what is learned, and the method's options. For a method:
+        `validation`, `about`, `start`, and its options by name (`learn.by_method.learn`).
 
     Examples
     --------
@@ -143,9 +143,10 @@ def _tuned(
         raise InvalidOption(
             'goal "energy" needs a budget, the CPU time a node at inference: budget="10us"'
         )
-    if options.get("network"):
-        from policrf.learn.first_pass.train_pass import PassTraining, train_pass
-
-        passes = with_fields(PassTraining(), options, "goal energy with a network")
-        return train_pass(instances, passes, about=about, **shared)
-    return tune(instances, with_fields(Tune(), options, "goal energy"), about=about, **shared)
+    start = options.pop("start", None)
+    if start is not None and (not isinstance(start, Policy) or start.first_pass is None):
+        raise InvalidOption(
+            'start is not a policy with a first pass; goal "energy" begins with one, or with none'
+        )
+    chosen = with_fields(Tune(), options, "goal energy")
+    return tune(instances, chosen, about=about, start=start, **shared)

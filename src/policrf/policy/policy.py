@@ -62,8 +62,8 @@ class Policy:
         What was learned of expensive functions; `solve` then searches with them, and asks the
         functions themselves as often as `calls=` allows.
     first_pass
-        A network that labels every node first, in less than a microsecond each; with it the rule
-        itself labels only where it is asked for (`start="rule"`).
+        A network that labels every node first, in less than a microsecond each, where the
+        numbers say `start="first_pass"`.
 
     >>> import policrf as pc
     >>> scene = pc.make_scene(50, "A")
@@ -86,6 +86,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.tuning is not None and self.tuning.numbers.start == "first_pass":
+            self._checked_pass()
         object.__setattr__(self, "weights", self.spec.checked(self.weights))
 
     @staticmethod
@@ -185,12 +187,7 @@ class Policy:
         else:
             for name in options:
                 raise InvalidOption(f"{self.name}: {name} is an option of search; give search= too")
-            if self.first_pass is not None and "start" not in given:
-                if scores or len(snapshots):
-                    raise InvalidOption(f"{self.name}: scores, snapshots are for start=rule")
-                labels = self.first_pass.label(run)
-            else:
-                labels, proven = self._start(run, numbers, refine=refine, **asked)
+            labels, proven = self._start(run, numbers, refine=refine, **asked)
         if numbers.icm:
             labels = relabel_first(run, labels)
         if refine and not run.expired():
@@ -201,6 +198,10 @@ class Policy:
         snapshots: Sequence[int],
     ) -> tuple[IntArray, Proven | None]:  # fmt: skip
         """The first labels `[N]`, by the policy's rule or by another start, and what is proven."""
+        if numbers.start != "rule" and (scores or len(snapshots)):
+            raise InvalidOption(f"{self.name}: scores, snapshots are for start 'rule'")
+        if numbers.start == "first_pass":
+            return self._checked_pass().label(run), None
         from policrf.policy.solver import prove_labels
         from policrf.solvers.starts import first_labels
 
@@ -209,11 +210,16 @@ class Policy:
             labels = LABELERS.get("greedy")(
                 run, self.fitting(run, numbers), proven=proven, scores=scores, snapshots=snapshots
             )
-        elif scores or len(snapshots):
-            raise InvalidOption(f"{self.name}: scores, snapshots are for start 'rule'")
         else:
             labels = first_labels(run, numbers.start)
         return labels, proven
+
+    def _checked_pass(self) -> FirstPass:
+        if self.first_pass is None:
+            raise InvalidOption(
+                f"{self.name}: start is 'first_pass', and this policy has not learned one"
+            )
+        return self.first_pass
 
     def fitting(self, run: Run, numbers: Numbers) -> Policy:
         """What labels the run's instance: the rule in its sizes, or the policy, which must fit.

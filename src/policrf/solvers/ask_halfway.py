@@ -35,6 +35,7 @@ from policrf.solvers.refine.refine_start import known_part
 from policrf.solvers.run import Run
 from policrf.solvers.spec import SOLVERS
 from policrf.solvers.start_trial import LEAST_MEMBERS, VISITS, try_starts
+from policrf.types import IntArray
 
 CUT_TIME, CUT_NODE_TIME = 0.0003, 2.5e-6  # seconds of cuts, in all and a node
 SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
@@ -46,6 +47,12 @@ SHORT, HARDLY_ANY = 0.003, 0.001  # seconds: with less, no start but relabels is
 
 def ask_halfway(run: Run, numbers: Numbers) -> None:
     """Find a start by the rules above, and refine it while there is time."""
+    start = begin_halfway(run)
+    part(run, "refine", lambda run: refine_on(run, start, Moves(), numbers=numbers))
+
+
+def begin_halfway(run: Run) -> IntArray:
+    """Labels `[N]` to refine, by the rules above; what is found on the way is offered."""
     arrays, state = run.crf.arrays, new_state(run.crf.arrays)
     measure_visits(run, state)
     cost, start, left = question_cost(run), state.labels, run.remaining()
@@ -57,8 +64,7 @@ def ask_halfway(run: Run, numbers: Numbers) -> None:
         part(run, "few questions", _ask_seldom)
     elif run.initial is None:
         _find_start(run, cost)
-    start = start if run.best is None else run.best.copy()
-    part(run, "refine", lambda run: refine_on(run, start, Moves(), numbers=numbers))
+    return start if run.best is None else run.best.copy()
 
 
 def _find_start(run: Run, cost: QuestionCost) -> None:

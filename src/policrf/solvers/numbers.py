@@ -17,10 +17,12 @@ from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.options import Option, dataclass_options
 
 StartName = Literal[
-    "rule", "one_pass", "by_edges", "highest_confidence_first", "known_part", "unary"
-]
+    "rule", "auto", "known_part", "unary", "by_edges", "one_pass", "highest_confidence_first",
+    "first_pass",
+]  # fmt: skip
 CostsName = Literal["expected", "partial", "relaxed"]
 STARTS: tuple[str, ...] = get_args(StartName)
+UNTRAINED_STARTS = STARTS[:-1]  # those that need nothing learned
 RULE = ("gain", "costs", "foresight")  # numbers of the untrained rule itself
 
 
@@ -29,8 +31,9 @@ class Numbers:
     """How the first labeling is made, and how random moves go on from it."""
 
     start: StartName = "rule"
-    """Who labels first: the rule (the policy), one_pass, by_edges, highest_confidence_first,
-    known_part (cuts without the groups of which only values are known), or nobody (unary)."""
+    """Who labels first: the rule (the policy), what auto begins with, known_part (cuts without
+    the groups of which only values are known), nobody (unary), by_edges, one_pass,
+    highest_confidence_first, or the first_pass that a policy has learned."""
     gain: float = 0.5
     """What a label's promise to a clique that is asked half-way counts in the untrained rule."""
     costs: CostsName = "expected"

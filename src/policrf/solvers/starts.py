@@ -1,6 +1,6 @@
 """First labelings by the names of `numbers.STARTS`, all within the run that asks for one.
 
-`rule` is a policy's own and not made here: policies stand above this folder.
+`rule` and `first_pass` are a policy's own and not made here: policies stand above this folder.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.changes import load_labels
-from policrf.crf.checks import frozen
 from policrf.crf.state import new_state
 from policrf.errors import InvalidOption
+from policrf.solvers.ask_halfway import begin_halfway
+from policrf.solvers.edges_first import label_by_edges
 from policrf.solvers.first_answer import label_in_one_pass
 from policrf.solvers.moves.highest_confidence_first import label_surest_first
 from policrf.solvers.moves.icm import relabel_single_nodes
-from policrf.solvers.refine.refine_start import known_part
+from policrf.solvers.refine.refine_start import is_opaque, known_part
 from policrf.solvers.run import Run
 from policrf.types import IntArray
 
@@ -25,15 +26,19 @@ def first_labels(run: Run, start: str) -> IntArray:
     If time is out before it ends, those are the starting labels (`initial=`, the unary argmin).
     """
     if not run.expired():
+        if start == "auto" and not is_opaque(run.crf.arrays):
+            start = "known_part"  # nothing is asked half-way: cuts come first
         match start:
+            case "auto":
+                begin_halfway(run)
             case "one_pass":
                 label_in_one_pass(run)
             case "by_edges":
-                _label_by_edges(run)
+                label_by_edges(run)
             case "highest_confidence_first":
                 state, order = label_surest_first(run, run.crf.arrays)
-                if len(order) == run.crf.n_nodes:
-                    run.offer(state.labels)
+                if len(order):
+                    run.offer(np.where(state.labels >= 0, state.labels, run.start_labels()))
             case "known_part":
                 if (known := known_part(run)) is not None:
                     run.offer(known)
@@ -53,12 +58,3 @@ def relabel_first(run: Run, labels: IntArray) -> IntArray:
     relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
     run.offer(state.labels)
     return state.labels.copy()
-
-
-def _label_by_edges(run: Run) -> None:
-    """Offer labels that suit unaries and edges, without a question to any clique."""
-    arrays = run.crf.arrays
-    alone = arrays._replace(node_ptr=frozen(np.zeros_like(arrays.node_ptr)))
-    found, order = label_surest_first(run, alone)
-    if len(order) == len(found.labels):
-        run.offer(found.labels)

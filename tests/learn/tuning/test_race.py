@@ -9,9 +9,9 @@ import pytest
 
 from policrf.learn.tuning.candidates import SPACE, first_candidates, neighbour, next_candidates
 from policrf.learn.tuning.journal import Journal
-from policrf.learn.tuning.race import AT_FIRST, Racer
+from policrf.learn.tuning.race import AT_FIRST, LEAST_SOLVES, Racer
 from policrf.learn.tuning.trials import Measured
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 
 def noise(numbers: Numbers, trial: int) -> float:
@@ -24,27 +24,33 @@ def good_by_unary(numbers: Numbers, trial: int) -> Measured:
     return Measured(50.0 * math.sin(trial) - better + 0.3 * noise(numbers, trial), 0.01, 0.01)
 
 
-def racer(measure, folder=None, resume=False, seconds=8.0, report=None):
+def racer(measure, folder=None, resume=False, report=None):
     journal = Journal(folder, {"budget": "1us"}, resume=resume)
-    return Racer(measure, journal, seconds=seconds, most_trials=40, seed=3, report=report)
+    return Racer(measure, journal, most_trials=40, seed=3, report=report)
+
+
+def raced(measure, folder=None, resume=False):
+    race = racer(measure, folder, resume)
+    race.run(8.0)
+    return race.best(), race.against(race.best(), DEFAULT), race.solves
 
 
 def test_the_better_start_is_found_and_nothing_is_measured_after_time_is_out():
     race, lines = racer(good_by_unary), []
     race.report = lines.append
-    found = race.run()
-    assert found.numbers.start == "unary"
-    assert found.difference.limit < -1.5
+    race.run(8.0)
+    assert race.best().start == "unary"
+    assert race.against(race.best(), DEFAULT).limit < -1.5
     assert race.spent <= 8.0 + 0.011
-    assert found.solves == round(race.spent / 0.01)
+    assert race.solves == round(race.spent / 0.01)
     assert {line["race"] for line in lines} >= {1, 2}
     assert all(line["candidates"] >= 1 and line["trials"] >= AT_FIRST for line in lines)
 
 
 def test_where_nothing_matters_the_default_is_found():
-    found = racer(lambda numbers, trial: Measured(float(trial), 0.01, 0.01)).run()
-    assert found.numbers == DEFAULT
-    assert found.difference.mean == 0.0
+    best, difference, _ = raced(lambda numbers, trial: Measured(float(trial), 0.01, 0.01))
+    assert best == DEFAULT
+    assert difference.mean == 0.0
 
 
 def test_one_lost_solve_does_not_decide():
@@ -52,15 +58,14 @@ def test_one_lost_solve_does_not_decide():
         lost = 500.0 if (numbers == DEFAULT and trial == 1) else 0.0
         return Measured(trial + lost + 0.1 * noise(numbers, trial), 0.01, 0.01)
 
-    found = racer(measure).run()
-    assert abs(found.difference.mean) < 1.0
+    assert abs(raced(measure)[1].mean) < 1.0
 
 
 def test_infinite_energies_lose():
     def measure(numbers: Numbers, trial: int) -> Measured:
         return Measured(1.0 if numbers.start == "rule" else math.inf, 0.01, 0.01)
 
-    assert racer(measure).run().numbers.start == "rule"
+    assert raced(measure)[0].start == "rule"
 
 
 def test_a_killed_race_goes_on_to_the_same_end(tmp_path):
@@ -75,14 +80,33 @@ def test_a_killed_race_goes_on_to_the_same_end(tmp_path):
             raise KeyboardInterrupt
         return counted(numbers, trial)
 
-    whole = racer(good_by_unary).run()
+    whole = raced(good_by_unary)
     with pytest.raises(KeyboardInterrupt):
-        racer(killed, tmp_path).run()
+        raced(killed, tmp_path)
     with (tmp_path / "journal.jsonl").open("a") as file:
         file.write('["half a li')
-    parts = racer(counted, tmp_path, resume=True).run()
+    parts = raced(counted, tmp_path, resume=True)
     assert parts == whole
-    assert len(made) == len(set(made)) == whole.solves
+    assert len(made) == len(set(made)) == whole[2]
+
+
+def test_a_first_pass_races_with_the_numbers_that_were_best_without_it():
+    def measure(numbers: Numbers, trial: int) -> Measured:
+        found = good_by_unary(numbers, trial)
+        return found._replace(energy=found.energy - 3.0 * (numbers.start == "first_pass"))
+
+    race = racer(measure)
+    race.run(4.0)
+    tuned = race.best()
+    assert race.best(first_pass=True) == DEFAULT
+    race.spent += 1.0  # learning it takes time
+    race.run(8.0, first_pass=True)
+    passed = race.best(first_pass=True)
+    assert passed.start == "first_pass"
+    assert race.best().start == tuned.start == "unary"
+    assert race.against(passed, race.best()).limit < 0
+    assert race.spent + LEAST_SOLVES * 0.01 >= 8.0
+    assert race.spent <= 8.0 + 0.011
 
 
 def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed():
@@ -90,7 +114,7 @@ def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed()
     assert one == two
     assert one[0] == DEFAULT
     assert len(set(one)) == 60
-    assert {numbers.start for numbers in one} == set(STARTS)
+    assert {numbers.start for numbers in one} == set(UNTRAINED_STARTS)
     later = next_candidates(20, one[1:3], np.random.default_rng(0))
     assert later[:3] == [DEFAULT, *one[1:3]]
     for name, values in SPACE.items():
@@ -111,6 +135,6 @@ def test_a_solve_that_takes_all_the_time_ends_the_race():
     def slow(numbers: Numbers, trial: int) -> Measured:
         return Measured(float(trial), 0.01, 0.01 if numbers == DEFAULT else 100.0)
 
-    found = racer(slow).run()
-    assert found.numbers == DEFAULT
-    assert found.solves == AT_FIRST + 1
+    best, _, solves = raced(slow)
+    assert best == DEFAULT
+    assert solves == AT_FIRST + 1

@@ -16,7 +16,7 @@ from policrf.scenes import make_family
 from policrf.solvers.numbers import DEFAULT
 
 CRFS = [make_family("two_labels", 36, 3, seed=seed) for seed in range(30)]
-QUICK = {"goal": "energy", "budget": "30us", "seconds": 3.0}
+QUICK = {"goal": "energy", "budget": "30us", "seconds": 3.0, "network": False}
 
 
 def pretend(monkeypatch, gain):
@@ -42,13 +42,13 @@ def test_what_wins_is_published_with_what_it_was_tuned_at(monkeypatch, tmp_path)
     assert policy.training["reached"]["difference"] == pytest.approx(-1.0)
     assert "training won" in lines[-1]["verdict"]
     rows = [row[0] for row in lines[-1]["table"].rows]
-    assert rows[:3] == ["untrained", "hand rule", "trained"]
-    assert {"trained + refine", "icm", "lazy_flipper", "annealing", "refine"} <= set(rows)
+    assert rows[:3] == ["untrained", "hand rule", "tuned numbers"]
+    assert {"tuned numbers + refine", "icm", "lazy_flipper", "annealing", "auto"} <= set(rows)
     stored = pc.load_policy(tmp_path / "best.safetensors")
     assert stored.tuning == policy.tuning
     assert stored.name == "mine"
     assert json.loads((tmp_path / "config.json").read_text())["budget"] == "30us"
-    assert "trained + refine" in (tmp_path / "report.md").read_text()
+    assert "tuned numbers + refine" in (tmp_path / "report.md").read_text()
 
 
 def test_what_does_not_win_is_the_default_and_says_so(monkeypatch):
@@ -123,6 +123,9 @@ def test_real_solves_end_in_a_policy_for_any_number_of_labels():
         ({"goal": "energy", "budget": "1us", "seconds": -1.0}, "seconds is -1.0"),
         ({"goal": "energy", "budget": "1us", "seconds": "long"}, "seconds is 'long'"),
         ({"goal": "energy", "budget": "1us", "rounds": 3}, "no option 'rounds'"),
+        ({"goal": "energy", "budget": "1us", "passes": 9}, "passes is 9; it must be from 1 to 4"),
+        ({"goal": "energy", "budget": "1us", "network": 2}, "network"),
+        ({"goal": "energy", "budget": "1us", "start": "icm"}, "start is not a policy with a first"),
         ({"goal": "energy", "budget": "1us", "method": "dqn"}, "takes no method"),
         ({"goal": "energy", "budget": "1us", "resume": True}, "give it as out"),
         ({"budget": "1us"}, "budget belongs to a goal"),

@@ -17,10 +17,12 @@ from policrf.crf.model import CRF
 from policrf.policy.first_pass.model import FirstPass, prepared
 from policrf.types import FloatArray, IntArray
 
-PAIRS, TRIALS = 12, 6  # perturbations of a step either way, and instances that they are tried on
-SIGMA, RATE = 0.1, 0.05
-CHECKED = 10  # steps between two looks at the instances set aside
-ASIDE = 0.25  # of the instances, to choose the best weights by
+PAIRS = 8  # perturbations of a step, either way
+NODES, TRIALS = 1500, 6  # that they are tried on, about, and instances, at most
+SIGMA, RATE = 0.3, 0.1  # less of either stays on the plateau around unaries and edges
+CHECKED = 5  # steps between two looks at the instances set aside
+ASIDE, MOST_ASIDE = 0.25, 16  # of the instances, to choose the best weights by
+DEAREST = 0.1  # of the seconds: a step that takes longer is not begun
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -36,7 +38,7 @@ class Evolved(NamedTuple):
 
 def evolve_pass(
     crfs: Sequence[CRF], *, passes: int = 2, seconds: float = 20.0, seed: int = 0,
-    report: Report | None = None,
+    begin: FirstPass | None = None, report: Report | None = None,
 ) -> Evolved:  # fmt: skip
     """Weights for CRFs like these.
 
@@ -47,27 +49,35 @@ def evolve_pass(
     passes
         How often every node is labeled.
     seconds
-        Wall time.
+        By the clock, which `cpu_budgets` makes one of CPU time.
     seed
         Of everything random.
+    begin
+        What to begin with, instead of unaries and edges only; its number of passes counts.
     report
         Called now and then.
     """
+    started = time.perf_counter()
     rng, ready = np.random.default_rng(seed), [prepared(crf.arrays) for crf in crfs]
-    aside = max(1, int(ASIDE * len(crfs)))
+    aside = max(1, min(MOST_ASIDE, int(ASIDE * len(crfs))))
     tried, chosen_by = len(crfs) - aside, np.arange(len(crfs) - aside, len(crfs))
+    a_step = min(TRIALS, tried, max(1, round(NODES * len(crfs) / sum(c.n_nodes for c in crfs))))
+    first = FirstPass.untrained(seed, passes) if begin is None else begin
+    passes = len(first.weights)
 
     def energy(vector: FloatArray, places: IntArray) -> float:
         found = FirstPass(vector.reshape(passes, -1))
         return float(np.mean([_energy(found, crfs[k], ready[k]) for k in places]))
 
-    vector = FirstPass.untrained(seed, passes).weights.reshape(-1).copy()
+    vector = first.weights.reshape(-1).copy()
+    energy(vector, chosen_by[:1])  # the first one is slow: kernels are loaded
+    begun = time.perf_counter()
     best, least = vector.copy(), energy(vector, chosen_by)
-    start, step, begun = least, 0, time.perf_counter()
+    start, step, one_step = least, 0, 2 * PAIRS * a_step * (time.perf_counter() - begun) / aside
     mean, square = np.zeros_like(vector), np.zeros_like(vector)
-    while time.perf_counter() - begun < seconds:
+    while one_step < DEAREST * seconds and time.perf_counter() - started < seconds:
         step += 1
-        places = rng.choice(tried, min(TRIALS, tried), replace=False)
+        places = rng.choice(tried, a_step, replace=False)
         noise = rng.normal(size=(PAIRS, len(vector)))
         tries = np.concatenate([vector + SIGMA * noise, vector - SIGMA * noise])
         ranks = np.argsort(np.argsort([energy(one, places) for one in tries])) / (2 * PAIRS - 1)
@@ -75,12 +85,12 @@ def evolve_pass(
         mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
         size = np.sqrt(square / (1 - 0.99**step)) + 1e-8
         vector = vector - RATE * mean / (1 - 0.9**step) / size
-        if step % CHECKED == 0:
+        if step % CHECKED == 0 or time.perf_counter() - started >= seconds:
             value = energy(vector, chosen_by)
             if value < least:
                 best, least = vector.copy(), value
             if report is not None:
-                spent = time.perf_counter() - begun
+                spent = time.perf_counter() - started
                 report({"round": step, "seconds": spent, "energy": least})
     return Evolved(FirstPass(best.reshape(passes, -1)), step, start, least)
 

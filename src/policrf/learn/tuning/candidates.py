@@ -1,5 +1,8 @@
 """Which numbers are tried: starts first, then single changes, then random draws and neighbours.
 
+The starts, and ICM after three of them, begin as every generic solver does: none of these is out of
+reach. A first pass is tried with the best numbers that were found without it, and with its own.
+
 The space is a short list of values for every number, about even on a log scale. Random candidates
 draw every number with probability 1/2 and keep the default otherwise: most numbers matter little.
 """
@@ -14,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from policrf.errors import InvalidOption
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, RULE, UNTRAINED_STARTS, Numbers
 
 SPACE: dict[str, tuple[Any, ...]] = {
-    "start": STARTS,
+    "start": UNTRAINED_STARTS,
     "gain": (0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2),
     "costs": ("expected", "partial", "relaxed"),
     "foresight": (0, 3, 10),
@@ -32,6 +35,11 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "converging_share": (0.05, 0.25, 0.6),
 }
 CHANGED = 0.5  # probability that a random candidate draws a number
+# What first passes are tried with, one at a time: they leave little time, and good labels.
+PASS_CHANGES: tuple[dict[str, Any], ...] = (
+    {"icm": True}, {"sweep": False}, {"icm": True, "sweep": False}, {"random_first": 0},
+    {"move_temperature": 0.0}, {"halfway_share": 0.0, "sweep": False}, {"converging_share": 0.6},
+)  # fmt: skip
 
 
 def first_candidates(count: int, rng: np.random.Generator) -> list[Numbers]:
@@ -46,9 +54,32 @@ def next_candidates(
     return list(islice(_distinct(_later(elite, rng)), count))
 
 
+def pass_candidates(
+    count: int, elite: Sequence[Numbers], rng: np.random.Generator
+) -> list[Numbers]:
+    """For the first race with a first pass: it with the elite's numbers, and with others."""
+    return list(islice(_distinct(_with_pass(elite, rng)), count))
+
+
+def _with_pass(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[Numbers]:
+    yield DEFAULT
+    yield from elite[:1]
+    passes = [replace(one, start="first_pass") for one in (DEFAULT, *elite)]
+    yield from passes[:2]
+    for change in PASS_CHANGES:
+        yield replace(passes[0], **change)
+    yield from passes[2:]
+    while True:
+        near = neighbour(passes[int(rng.integers(len(passes)))], rng)
+        yield replace(near, start="first_pass")
+
+
 def _first(rng: np.random.Generator) -> Iterator[Numbers]:
     yield DEFAULT
-    changes: list[dict[str, Any]] = [{"start": start} for start in STARTS[1:]]
+    changes: list[dict[str, Any]] = [{"start": start} for start in SPACE["start"][1:]]
+    changes += [{"start": s, "icm": True} for s in ("unary", "known_part")]
+    changes += [{"start": "highest_confidence_first", "icm": True}]
+    changes += [{"start": s, "sweep": False, "halfway_share": 0.0} for s in ("unary", "by_edges")]
     changes += [{"icm": True}, {"sweep": False}, *({"gain": c} for c in (0.0, 0.2, 0.8))]
     changes += [{"costs": "partial"}, {"costs": "relaxed"}, {"foresight": 0}]
     for change in changes:
@@ -80,7 +111,8 @@ def neighbour(numbers: Numbers, rng: np.random.Generator) -> Numbers:
     """One or two numbers moved to the next value of their list, or drawn anew where unordered."""
     while True:
         changes: dict[str, Any] = {}
-        for name in rng.choice(list(SPACE), size=1 + int(rng.random() < 0.5), replace=False):
+        names = [name for name in SPACE if numbers.start == "rule" or name not in RULE]
+        for name in rng.choice(names, size=1 + int(rng.random() < 0.5), replace=False):
             values, value = SPACE[str(name)], getattr(numbers, str(name))
             if isinstance(value, str | bool) or value not in values:
                 changes[str(name)] = _draw(values, rng)
@@ -97,10 +129,12 @@ def _draw(values: Sequence[Any], rng: np.random.Generator) -> Any:
 
 
 def _allowed(numbers: Numbers, changes: dict[str, Any]) -> Numbers | None:
+    """The numbers with these changes; those of the rule at their default where none labels."""
     try:
-        return replace(numbers, **changes)
+        found = replace(numbers, **changes)
     except InvalidOption:  # shares above 1 together
         return None
+    return found if found.start == "rule" else replace(found, **DEFAULT.of_rule)
 
 
 def _distinct(candidates: Iterator[Numbers]) -> Iterator[Numbers]:

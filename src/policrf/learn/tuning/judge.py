@@ -1,8 +1,10 @@
-"""Judging on held-out instances: a paired test against the default, and the last table.
+"""Judging on held-out instances: paired tests, and the last table.
 
-Tuned numbers are published if they win: at least 10 held-out instances, the upper end of the
-one-sided 95 % confidence interval of the mean paired difference below 0 (Student's t, outliers
-clipped), and the plain mean below 0 too. Otherwise the default is what a run ends with.
+Tuned numbers are published if they win against the default: at least 10 held-out instances, the
+upper end of the one-sided 95 % confidence interval of the mean paired difference below 0 (Student's
+t, outliers clipped), and the plain mean below 0 too. A first pass is published if it wins so
+against what would be published without it, and its mean is below that of the tuned numbers in any
+case. Otherwise a run ends with these, or with the default.
 
 The hand rule is the untrained rule with the gain that was the best of a few on training instances:
 one number, found without racing.
@@ -11,7 +13,7 @@ one number, found without racing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,11 +28,11 @@ from policrf.learn.tuning.trials import Measured, Solver, Trials
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
-GENERIC = ("icm", "highest_confidence_first", "lazy_flipper", "annealing", "refine")
+GENERIC = ("icm", "highest_confidence_first", "lazy_flipper", "annealing", "refine", "auto")
 REPEATS = 3  # seeds of a short solve, whose median energy counts
 BY_HAND = 8  # training instances that the hand rule's gain is chosen on
 NO_RACE = "training did not win: no time for a race at this budget; give more seconds"
-UNTRAINED, TRAINED = "untrained + refine", "trained + refine"
+DEFAULTS, TUNED, PASS = "untrained", "tuned numbers", "first pass"  # rows of the table
 Recall = Callable[[str, Callable[[], Any]], Any]
 Way = tuple[Solver, dict[str, Any]]  # a solver and its options
 
@@ -46,34 +48,55 @@ class Figures(NamedTuple):
 class Judged(NamedTuple):
     """What held-out instances say."""
 
+    numbers: Numbers
+    """What is published."""
     difference: Difference
-    """Of the tuned numbers from the default."""
+    """Of what is published from the default; of the last that was judged where that is none."""
     won: bool
+    """Whether anything but the default is published."""
     sentence: str
 
 
-def judge(trials: Trials, numbers: Numbers, recall: Recall, *, raced: bool = True) -> Judged:
-    """The tuned numbers against the default, on held-out instances; `raced`: any were tried."""
-    if numbers == DEFAULT:
+def judge(
+    trials: Trials, found: Mapping[str, Numbers], recall: Recall, *, raced: bool = True
+) -> Judged:
+    """Tuned numbers and a first pass against the default, and against each other.
+
+    `found`: what training ended with, by the names TUNED and PASS; `raced`: anything was tried.
+    """
+    if not found:
         same = difference([0.0] * len(trials.problems), [0.0] * len(trials.problems))
-        if not raced:
-            return Judged(same, False, NO_RACE)
-        return Judged(same, False, _verdict(None, trials.budget))
-    ways: dict[str, Way] = {UNTRAINED: (trials.policy(DEFAULT), {})}
-    ways[TRAINED] = trials.policy(numbers), {}
-    figures = measure_all(trials, ways, recall)
-    found = difference(figures[TRAINED].energies, figures[UNTRAINED].energies, clipped=True)
-    return Judged(found, found.wins, _verdict(found, trials.budget))
+        return Judged(DEFAULT, same, False, _nothing(trials.budget) if raced else NO_RACE)
+    ways: dict[str, Way] = {
+        name: (trials.policy(numbers), {}) for name, numbers in _chain(found).items()
+    }
+    rows = {name: one.energies for name, one in measure_all(trials, ways, recall).items()}
+    kept, told = DEFAULTS, list[str]()
+    for name in found:
+        less = difference(rows[name], rows[kept], clipped=True)
+        told.append(f"{name} {less} from {kept}")
+        lowest = all(np.mean(rows[name]) <= np.mean(rows[other]) for other in found)
+        kept = name if less.wins and (name == TUNED or lowest) else kept
+    won = kept != DEFAULTS
+    best = difference(rows[kept if won else name], rows[DEFAULTS], clipped=True)
+    return Judged(_chain(found)[kept], best, won, _verdict(kept, told, best.count, trials.budget))
 
 
-def _verdict(found: Difference | None, budget: float) -> str:
+def _chain(found: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    return {DEFAULTS: DEFAULT, **found}
+
+
+def _nothing(budget: float) -> str:
     at = f"at {budget_text(budget)} of CPU a node"
-    if found is None:
-        return f"training did not win: no numbers were surely better than the default {at}"
-    pairs = f"{found} on {found.count} held-out instances {at}"
-    if found.wins:
-        return f"training won: energy {pairs} (paired, 95 %)"
-    return f"training did not win: energy {pairs} is within noise; the default is returned"
+    return f"training did not win: no numbers were surely better than the default {at}"
+
+
+def _verdict(kept: str, told: Sequence[str], count: int, budget: float) -> str:
+    at = f"on {count} held-out instances at {budget_text(budget)} of CPU a node (paired, 95 %)"
+    pairs = f"energy of {' and of '.join(told)} {at}"
+    if kept == DEFAULTS:
+        return f"training did not win: {pairs} is within noise; the default is returned"
+    return f"training won with {kept}: {pairs}"
 
 
 def measure_all(trials: Trials, ways: dict[str, Way], recall: Recall) -> dict[str, Figures]:
@@ -157,9 +180,3 @@ def last_table(trials: Trials, rows: Sequence[tuple[str, Numbers]], recall: Reca
     )
     columns = ("row", "energy", f"less {rows[0][0]} + refine", "CPU ms")
     return Table("Trained, untrained and generic solvers at equal time", columns, tuple(body), note)
-
-
-def published(trials: Trials, numbers: Numbers, judged: Judged, **described: Any) -> Policy:
-    """The policy that a run ends with: tuned if it won, else the default, marked as such."""
-    kept = numbers if judged.won else DEFAULT
-    return trials.policy(kept, won=judged.won, **described)

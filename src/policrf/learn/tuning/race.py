@@ -2,9 +2,9 @@
 
 Successive halving (Jamieson and Talwalkar 2016) on paired differences from the default, in several
 races; the later ones are between the best of the earlier ones and their neighbours (as in irace,
-López-Ibáñez et al. 2016). Candidates come from the seed. How many a race has depends on how long
-solves take, and which survive on energies within a budget of CPU time: both differ a little from
-run to run, and nothing else does.
+López-Ibáñez et al. 2016). Where a first pass was learned, further races are about it. Candidates
+come from the seed. How many a race has depends on how long solves take, and which survive on
+energies within a budget of CPU time: both differ a little from run to run, and nothing else does.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from policrf.learn.tuning.candidates import first_candidates, next_candidates
+from policrf.learn.tuning.candidates import first_candidates, next_candidates, pass_candidates
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Measured
@@ -24,22 +24,14 @@ from policrf.solvers.numbers import DEFAULT, Numbers
 
 Measure = Callable[[Numbers, int], Measured]
 Report = Callable[[dict[str, Any]], None]
-FIRST_RACE, RACE = 0.4, 0.2  # of the seconds; races go on while there is time for a rung
+FIRST_RACE, RACE = 0.4, 0.2  # of the time given; races go on while there is time for a rung
+FINAL = 0.25  # of the time given, for the best of all races
 MOST_RACES = 30
-LEAST_SOLVES = 100  # that a further race is worth beginning for
-AT_FIRST = 4  # trials of every candidate before the first are dropped
+LEAST_SOLVES = 20  # that a further race is worth beginning for
+AT_FIRST, IN_HASTE = 4, 2  # trials of every candidate before the first are dropped
+MANY_SOLVES = 200  # with time for fewer, races are in haste: solves of large CRFs differ little
 FEWEST, MOST = 6, 128  # candidates of a race
 ELITE = 4  # that go on to the next race
-
-
-class Found(NamedTuple):
-    """What racing ends with."""
-
-    numbers: Numbers
-    difference: Difference
-    """From the default, on training instances: too good by the luck of being chosen."""
-    candidates: int
-    solves: int
 
 
 class Racer:
@@ -51,8 +43,6 @@ class Racer:
         Numbers on a trial.
     journal
         Where measurements are kept.
-    seconds
-        For all races together, as the measurements count them.
     most_trials
         That are worth making of one candidate: a few for every training instance.
     seed
@@ -62,74 +52,93 @@ class Racer:
     """
 
     def __init__(
-        self, measure: Measure, journal: Journal, *, seconds: float, most_trials: int,
-        seed: int = 0, report: Report | None = None,
+        self, measure: Measure, journal: Journal, *, most_trials: int, seed: int = 0,
+        report: Report | None = None,
     ) -> None:  # fmt: skip
-        self.measure, self.journal, self.seconds = measure, journal, seconds
+        self.measure, self.journal = measure, journal
         self.most_trials, self.report = most_trials, report
         self.rng = np.random.default_rng(seed)
         self.energies: dict[Numbers, list[float]] = {}
-        self.spent, self.solves = 0.0, 0
+        self.elite: list[Numbers] = []  # of all races so far, the default never
+        self.spent, self.solving, self.solves, self.races = 0.0, 0.0, 0, 0
+        self.at_first = AT_FIRST
 
-    def run(self) -> Found:
-        """All races, then the candidate that is most surely below the default; else the default."""
-        elite: list[Numbers] = []
+    def run(self, until: float, *, first_pass: bool = False) -> None:
+        """Races until so many seconds are spent; with `first_pass`, the first is between passes.
+
+        Later ones are between the best of all and their neighbours, passes or not. The last part of
+        the time goes to the best of each kind: as many trials for each of them.
+        """
         self._extend([DEFAULT], AT_FIRST, math.inf)
-        number = 0
-        while number < MOST_RACES and self._affordable(self.seconds) >= LEAST_SOLVES:
-            share = RACE if number else FIRST_RACE
-            until = min(self.seconds, self.spent + share * self.seconds)
-            count = self._count(number, until)
-            candidates = (
-                next_candidates(count, elite, self.rng)
-                if elite
-                else first_candidates(count, self.rng)
-            )
-            elite = self._race(number, candidates, until)
-            number += 1
-        best = min(elite, key=self._limit, default=DEFAULT)
-        if best == DEFAULT or not self._limit(best) < 0:
-            best = DEFAULT
-        return Found(best, self.against_default(best), len(self.energies), self.solves)
+        self.at_first = AT_FIRST if self._affordable(until) >= MANY_SOLVES else IN_HASTE
+        seconds, before = until - self.spent, self.races
+        for end in (until - FINAL * seconds, until):  # finalists may need less than their part
+            while self.races < before + MOST_RACES and self._affordable(end) >= LEAST_SOLVES:
+                first = self.races == before
+                stop = min(end, self.spent + (FIRST_RACE if first else RACE) * seconds)
+                count, elite = self._count(stop), self._surest(self.elite)
+                if first and first_pass:
+                    candidates = pass_candidates(count, elite, self.rng)
+                elif first or not elite:
+                    candidates = first_candidates(count, self.rng)
+                else:
+                    candidates = next_candidates(count, elite, self.rng)
+                self._race(candidates, stop)
+            finalists = [*self._finalists(False), *self._finalists(True)]
+            self._extend([DEFAULT, *finalists], self.most_trials, until)
 
-    def against_default(self, numbers: Numbers) -> Difference:
+    def best(self, *, first_pass: bool = False) -> Numbers:
+        """Of the finalists the lowest, if it is surely below the default; else the default."""
+        finalists = self._finalists(first_pass)
+        best = min(finalists, key=lambda one: self.against(one, finalists[0]).mean, default=DEFAULT)
+        return best if best != DEFAULT and self._limit(best) < 0 else DEFAULT
+
+    def _finalists(self, first_pass: bool) -> list[Numbers]:
+        """Of the numbers with or without a first pass the few most surely below the default."""
+        kind = [one for one in self.elite if (one.start == "first_pass") == first_pass]
+        return self._surest(kind)
+
+    def _surest(self, numbers: Sequence[Numbers]) -> list[Numbers]:
+        return sorted(numbers, key=self._limit)[:ELITE]
+
+    def against(self, numbers: Numbers, other: Numbers) -> Difference:
         """On the trials that both have."""
-        own, others = self.energies.get(numbers, []), self.energies[DEFAULT]
+        own, others = self.energies.get(numbers, []), self.energies.get(other, [])
         common = min(len(own), len(others))
         return difference(own[:common], others[:common], clipped=True)
 
     def _mean(self, numbers: Numbers) -> float:
-        mean = self.against_default(numbers).mean
+        mean = self.against(numbers, DEFAULT).mean
         return math.inf if math.isnan(mean) else mean
 
     def _limit(self, numbers: Numbers) -> float:
-        limit = self.against_default(numbers).limit
+        limit = self.against(numbers, DEFAULT).limit
         return math.inf if math.isnan(limit) else limit
 
-    def _count(self, number: int, until: float) -> int:
+    def _count(self, until: float) -> int:
         """How many candidates fit into the time: all rungs of a race take about as long."""
 
         def plan() -> int:
             count, affordable = MOST, self._affordable(until)
-            while count > FEWEST and count * AT_FIRST * math.log2(count) > affordable:
+            while count > FEWEST and count * self.at_first * math.log2(count) > affordable:
                 count -= 1
             return count
 
-        return int(self.journal.recall(f"candidates of race {number}", plan))
+        return int(self.journal.recall(f"candidates of race {self.races}", plan))
 
     def _affordable(self, until: float) -> float:
         """How many solves there is time for."""
-        cost = self.spent / max(1, self.solves)
+        cost = self.solving / max(1, self.solves)
         return (until - self.spent) / max(cost, 1e-9)
 
-    def _race(self, number: int, candidates: Sequence[Numbers], until: float) -> list[Numbers]:
-        """The best of the candidates, best first; the default runs along, and is none of them."""
+    def _race(self, candidates: Sequence[Numbers], until: float) -> None:
+        """The best of the candidates join the elite; the default runs along and is none of them."""
         alive = [numbers for numbers in candidates if numbers != DEFAULT]
-        trials = AT_FIRST
+        trials = self.at_first
         while alive:
             complete = self._extend([DEFAULT, *alive], trials, until)
             alive.sort(key=self._mean)
-            self._tell(number, trials, alive)
+            self._tell(trials, alive)
             if not complete or len(alive) <= ELITE or trials >= self.most_trials:
                 break
             alive = alive[: max(ELITE, len(alive) // 2)]
@@ -137,7 +146,8 @@ class Racer:
         while alive and trials < self.most_trials and self.spent < until:
             trials = min(2 * trials, self.most_trials)
             self._extend([DEFAULT, *alive[:ELITE]], trials, until)
-        return sorted(alive[:ELITE], key=self._limit)
+        self.elite += [one for one in alive[:ELITE] if one not in self.elite]
+        self.races += 1
 
     def _extend(self, candidates: Sequence[Numbers], trials: int, until: float) -> bool:
         """Give the candidates their first `trials` trials, trial after trial; False: no time."""
@@ -153,15 +163,16 @@ class Racer:
 
     def _measure(self, numbers: Numbers, trial: int) -> None:
         key = f"{json.dumps(numbers.changes)} {trial}"
-        energy, _, wall = self.journal.recall(key, lambda: list(self.measure(numbers, trial)))
+        energy, _, spent = self.journal.recall(key, lambda: list(self.measure(numbers, trial)))
         self.energies[numbers].append(float(energy))
-        self.spent += float(wall)
+        self.spent += float(spent)
+        self.solving += float(spent)
         self.solves += 1
 
-    def _tell(self, number: int, trials: int, alive: Sequence[Numbers]) -> None:
+    def _tell(self, trials: int, alive: Sequence[Numbers]) -> None:
         if self.report is not None:
             self.report({
-                "race": number + 1, "candidates": len(alive), "trials": trials,
+                "race": self.races + 1, "candidates": len(alive), "trials": trials,
                 "seconds": round(self.spent, 2), "solves": self.solves,
                 "difference": self._mean(alive[0]),
                 "numbers": alive[0].as_dict(),

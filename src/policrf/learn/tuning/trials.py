@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,13 +19,15 @@ from policrf.crf.instance import Instance
 from policrf.crf.model import CRF
 from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.evaluation.cpu_time import cpu_budgets
+from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.policy import Policy
 from policrf.policy.tuning import Tuning
 from policrf.solvers import solve
-from policrf.solvers.numbers import DEFAULT, STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 BRIEF = 0.002  # seconds of a solve that a scheduler may well leave alone
 UNBROKEN, ATTEMPTS = 1.3, 4  # wall time / CPU time of such a solve, and how often it is tried
+WARM, WARM_NODE = 0.05, 3e-6  # seconds of a solve that loads kernels, in all and a node
 Problem = CRF | Instance
 Solver = str | Callable[..., None]
 
@@ -36,8 +38,8 @@ class Measured(NamedTuple):
     energy: float
     cpu: float
     """CPU seconds."""
-    wall: float
-    """Seconds that it took from the tuning run."""
+    spent: float
+    """CPU seconds that it took from the tuning run, attempts that do not count among them."""
 
 
 def crf_of(problem: Problem) -> CRF:
@@ -52,7 +54,8 @@ class Trials:
     problems: Sequence[Problem]
     budget: float
     """CPU seconds a node."""
-    seconds_of: Callable[[], float] = field(default=time.perf_counter)
+    first_pass: FirstPass | None = None
+    """What numbers that start with a first pass start with."""
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -70,7 +73,9 @@ class Trials:
         return Tuning(numbers, (min(self.sizes), max(self.sizes)), self.labels, self.budget, won)
 
     def policy(self, numbers: Numbers, *, won: bool = True, **described: Any) -> Policy:
-        """The untrained rule with these numbers."""
+        """The untrained rule with these numbers, and the first pass where they ask for it."""
+        if numbers.start == "first_pass":
+            described["first_pass"] = self.first_pass
         return Policy.rule(self.tuning(numbers, won=won), self.labels[1], **described)
 
     def measure(self, solver: Solver, trial: int, **options: Any) -> Measured:
@@ -80,19 +85,22 @@ class Trials:
         cold, and a budget of a millisecond is worth half. Whether it was is no matter of energy.
         """
         brief = self.budget * self.sizes[trial % len(self.problems)] < BRIEF
-        solves = []
+        solves: list[tuple[float, Measured]] = []  # how often it was interrupted, about, and it
         for _ in range(ATTEMPTS if brief else 1):
             solves.append(self._measure_once(solver, trial, options))
-            if solves[-1].wall < UNBROKEN * solves[-1].cpu:
+            if solves[-1][0] < UNBROKEN:
                 break
-        least = min(solves, key=lambda solved: solved.wall / max(solved.cpu, 1e-9))
-        return least._replace(wall=sum(solved.wall for solved in solves))
+        _, least = min(solves, key=lambda solved: solved[0])
+        return least._replace(spent=sum(solved.spent for _, solved in solves))
 
-    def _measure_once(self, solver: Solver, trial: int, options: dict[str, Any]) -> Measured:
+    def _measure_once(
+        self, solver: Solver, trial: int, options: dict[str, Any]
+    ) -> tuple[float, Measured]:
+        """Wall time / CPU time, and the solve."""
         place, seed = trial % len(self.problems), trial // len(self.problems)
         problem, size = self.problems[place], self.sizes[place]
         _ = crf_of(problem).arrays  # built before the clock runs
-        began = self.seconds_of()
+        began = time.perf_counter()
         with cpu_budgets():
             start = time.perf_counter()
             try:
@@ -102,17 +110,19 @@ class Trials:
             except (UnsupportedPotential, TooLarge):
                 energy = float("inf")
             cpu = time.perf_counter() - start
+        wall = time.perf_counter() - began
         scale = float(np.mean(self.sizes)) / size
-        return Measured(energy * scale, cpu, self.seconds_of() - began)
+        return wall / max(cpu, 1e-9), Measured(energy * scale, cpu, cpu)
 
     def warm_up(self, solvers: Sequence[str] = ()) -> None:
         """Load every kernel that a trial may need: none is charged for that."""
-        smallest = self.problems[int(np.argmin(self.sizes))]
-        for start in STARTS:
+        smallest, size = self.problems[int(np.argmin(self.sizes))], min(self.sizes)
+        seconds = max(WARM, WARM_NODE * size)
+        for start in UNTRAINED_STARTS:
             numbers: dict[str, Any] = {"start": start, "random_first": 1, "icm": True}
-            solve(smallest, self.policy(DEFAULT), **numbers)
+            solve(smallest, self.policy(DEFAULT), seconds=seconds, **numbers)
         for solver in solvers:
             try:
-                solve(smallest, solver, seconds=max(0.2, self.budget * min(self.sizes)))
+                solve(smallest, solver, seconds=max(0.2, self.budget * size))
             except (UnsupportedPotential, TooLarge):
                 continue

@@ -1,4 +1,8 @@
-"""Tuning from end to end: split, race on training instances, judge on held-out ones, table, file.
+"""Training for the energy from end to end: split, race, learn, race, judge, table, file.
+
+Numbers race on training instances. Then a first pass, a fast network that labels every node, is
+learned on them, and races as one more start with the best of the numbers. Held-out instances judge
+what is published: the pass, else the tuned numbers, else the default.
 
 A run's folder holds config.json, journal.jsonl (every measurement; what a killed run goes on from),
 best.safetensors (the policy that is returned) and report.md, .csv, .json (the last table).
@@ -8,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +22,36 @@ from policrf.crf.model import CRF
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import Table, write_tables
+from policrf.learn.first_pass.learn_pass import can_learn
 from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import read_budget
 from policrf.learn.tuning.journal import Journal
-from policrf.learn.tuning.judge import GENERIC, Judged, hand_rule, judge, last_table, published
+from policrf.learn.tuning.judge import DEFAULTS, GENERIC, Judged, hand_rule, judge, last_table
 from policrf.learn.tuning.paired import LEAST
-from policrf.learn.tuning.race import Found, Racer, Report
-from policrf.learn.tuning.trials import Measured, Problem, Trials, crf_of
+from policrf.learn.tuning.race import Report
+from policrf.learn.tuning.search import Search
+from policrf.learn.tuning.trials import Problem, Trials, crf_of
+from policrf.policy.first_pass.model import MOST_PASSES
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
 REPORT = "report"
 HELD_OUT_SHARE, MOST_HELD_OUT = 1 / 3, 100
 FEWEST_TRAINING = 4
-SEEDS = 4  # of every training instance, at most
 
 
 @dataclass(frozen=True)
 class Tune:
-    """How to tune numbers for the energy at an inference budget."""
+    """How to train for the energy at an inference budget."""
 
     budget: str = "10us"
     """CPU time a node at inference: 10us, 1ms."""
     seconds: float = 60.0
-    """For racing; judging on held-out instances and the last table come on top."""
+    """CPU time of racing and learning; judging and the last table come on top."""
+    network: bool = True
+    """Whether to learn a first pass too: a fast network that labels every node."""
+    passes: int = 2
+    """How often it labels every node; each time costs some 0.25 µs a node."""
     table: bool = True
     """Whether to compare with generic solvers in the end."""
 
@@ -50,6 +60,8 @@ class Tune:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
         if not number or not 0 <= self.seconds < float("inf"):
             raise InvalidOption(f"seconds is {self.seconds!r}; it must be a number, 0 or more")
+        if not 1 <= self.passes <= MOST_PASSES:
+            raise InvalidOption(f"passes is {self.passes!r}; it must be from 1 to {MOST_PASSES}")
 
 
 def tune(
@@ -63,29 +75,35 @@ def tune(
     report: Report | None = None,
     about: dict[str, Any] | None = None,
     overwrite: bool = False,
+    start: Policy | None = None,
 ) -> Policy:
-    """The untrained rule with tuned numbers, or, where these do not win, with the default ones.
+    """A first pass with tuned numbers, tuned numbers alone, or the default, as far as they win.
 
-    The parameters are those of `train`.
+    The parameters are those of `train`; evolution begins with the first pass of `start`.
     """
     training, held_out = parts(instances, read_budget(options.budget))
     folder = None if out is None else Path(out)
     told = {
         "goal": "energy", "budget": options.budget, "seed": seed, "instances": len(instances),
         "sizes": sorted({*training.sizes, *held_out.sizes}), "seconds": options.seconds,
-    }  # fmt: skip
+        "network": options.network, "passes": options.passes,
+    } | ({} if start is None else {"start": start.name})  # fmt: skip
     with nullcontext() if folder is None else claimed(folder):
         journal = Journal(folder, told, resume=resume, overwrite=overwrite)
         training.warm_up(GENERIC if options.table else ())
-        found = _race(training, journal, options.seconds, seed, report)
-        judged = judge(held_out, found.numbers, journal.recall, raced=found.candidates > 1)
+        search = Search(training, journal, seed, report)
+        begin = None if start is None else start.first_pass
+        network = options.network and can_learn(training)
+        found = search.run(options.seconds, options.passes if network else 0, begin)
+        held_out = replace(held_out, first_pass=search.trials.first_pass)
+        judged = judge(held_out, found, journal.recall, raced=search.racer.races > 0)
         table = None
         if options.table:
-            table = _table(training, held_out, found.numbers, journal)
+            table = _table(search.trials, held_out, found, journal)
         terms = sorted({type(group).__name__ for group in crf_of(training.problems[0]).potentials})
-        policy = published(
-            training, found.numbers, judged, name=name or "tuned", energy={"terms": terms},
-            training={**told, "reached": _reached(found, judged), **(about or {})},
+        policy = search.trials.policy(
+            judged.numbers, won=judged.won, name=name or "tuned", energy={"terms": terms},
+            training={**told, "reached": search.reached(judged), **(about or {})},
         )  # fmt: skip
         _end(policy, judged, table, folder, report)
         return policy
@@ -109,39 +127,11 @@ def parts(instances: Sequence[Problem], budget: float) -> tuple[Trials, Trials]:
     return Trials(list(training), budget), Trials(list(held_out), budget)
 
 
-def _race(
-    training: Trials, journal: Journal, seconds: float, seed: int, report: Report | None
-) -> Found:
-    policies: dict[Numbers, Policy] = {}
-
-    def measure(numbers: Numbers, trial: int) -> Measured:
-        if numbers not in policies:
-            policies[numbers] = training.policy(numbers)
-        return training.measure(policies[numbers], trial)
-
-    racer = Racer(
-        measure, journal, seconds=seconds, most_trials=SEEDS * len(training.problems), seed=seed,
-        report=report,
-    )  # fmt: skip
-    return racer.run()
-
-
-def _table(training: Trials, held_out: Trials, numbers: Numbers, journal: Journal) -> Table:
-    rows = [("untrained", DEFAULT), ("hand rule", hand_rule(training, journal.recall))]
-    if numbers != DEFAULT:
-        rows.append(("trained", numbers))
-    return last_table(held_out, rows, journal.recall)
-
-
-def _reached(found: Found, judged: Judged) -> dict[str, Any]:
-    """What the file says of how it was found, and of the test."""
-    test = judged.difference
-    return {
-        "candidates": found.candidates, "solves": found.solves, "numbers": found.numbers.as_dict(),
-        "training_difference": found.difference.mean, "held_out": test.count,
-        "difference": test.mean, "half_interval": test.half, "won": judged.won,
-        "verdict": judged.sentence,
-    }  # fmt: skip
+def _table(
+    training: Trials, held_out: Trials, found: dict[str, Numbers], journal: Journal
+) -> Table:
+    rows = {DEFAULTS: DEFAULT, "hand rule": hand_rule(training, journal.recall), **found}
+    return last_table(held_out, list(rows.items()), journal.recall)
 
 
 def _end(

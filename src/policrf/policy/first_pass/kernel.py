@@ -4,7 +4,8 @@
                        + Σ_{c ∋ i} g(x_c(l))
 
 g is a network of one hidden layer, the same for all labels, cliques and nodes. Nodes come by the
-lead of their cheapest label, the largest first. Inputs x_c(l), kept up to date from step to step:
+lead of their cheapest label, the largest first, in a few levels. Inputs x_c(l), kept up to date
+from step to step:
 
     share, there   part of the clique that has the label so far, and whether any member does
     open           part that has no label yet
@@ -22,6 +23,7 @@ import numpy as np
 
 from policrf.compiled import inner, leaf
 from policrf.crf.arrays import Arrays
+from policrf.solvers.edges_first import FAR
 from policrf.types import BoolArray, FloatArray, IntArray
 
 INPUTS = ("share", "there", "open", "others", "demand", "rank", "place", "label")
@@ -33,7 +35,6 @@ FIRST = LINEAR + D  # [UNITS, D]
 BIAS = FIRST + UNITS * D
 OUT = BIAS + UNITS
 N_WEIGHTS = OUT + UNITS
-FAR = 50.0  # lead of a node that has one label only
 
 
 @inner
@@ -66,20 +67,6 @@ def prepare(a: Arrays, used: BoolArray, demand: FloatArray, rank: FloatArray) ->
     for c in range(len(used)):
         if used[c]:
             find_demand(a, c, demand[c], rank[c])
-
-
-@leaf
-def find_leads(unary: FloatArray, leads: FloatArray) -> None:
-    """How far the second cheapest label of every node is behind the cheapest, `[N]`."""
-    for i in range(len(leads)):
-        first, second = np.inf, np.inf
-        for label in range(unary.shape[1]):
-            value = unary[i, label]
-            if value < first:
-                first, second = value, first
-            elif value < second:
-                second = value
-        leads[i] = min(FAR, second - first) if np.isfinite(first) else 0.0
 
 
 @inner

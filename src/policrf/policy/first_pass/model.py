@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +20,15 @@ from policrf.policy.first_pass.kernel import (
     PAIR,
     UNITS,
     D,
-    find_leads,
     label_once,
     prepare,
 )
+from policrf.solvers.edges_first import order_by_lead
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
 MOST_PASSES = 4
+SLICE = 4096  # nodes between two looks at the clock
 
 
 class Prepared(NamedTuple):
@@ -38,15 +41,19 @@ class Prepared(NamedTuple):
     rank: FloatArray  # [C, L]
 
 
+def looked_at(arrays: Arrays) -> BoolArray:
+    """Which cliques `[C]` the network looks at: those that are asked half-way, or are opaque."""
+    return np.asarray((arrays.custom[:, PARTIAL] != COMPLETE) | (arrays.clique_kind >= CUSTOM))
+
+
 def prepared(arrays: Arrays) -> Prepared:
     """Demands, ranks and the order of the nodes."""
     shape = (len(arrays.clique_kind), arrays.unary.shape[1])
-    used = (arrays.custom[:, PARTIAL] != COMPLETE) | (arrays.clique_kind >= CUSTOM)
-    found = Prepared(arrays, used, np.empty(0, np.int64), np.zeros(shape), np.zeros(shape))
+    used = looked_at(arrays)
+    order = order_by_lead(arrays.unary)
+    found = Prepared(arrays, used, order, np.zeros(shape), np.zeros(shape))
     prepare(arrays, used, found.demand, found.rank)
-    leads = np.empty(len(arrays.unary))
-    find_leads(arrays.unary, leads)
-    return found._replace(order=np.argsort(-leads.astype(np.float32), kind="stable"))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +90,23 @@ class FirstPass:
         """Offer the labels `[N]` of the run's CRF, and return them."""
         labels = run.start_labels()
         if not run.expired():
-            found = self.labels(prepared(run.crf.arrays))
+            found = self.labels(prepared(run.crf.arrays), run.expired)
+            found = np.where(found < 0, labels, found)
             forbidden = np.isinf(run.crf.unary[np.arange(len(found)), found])
             labels = np.where(forbidden, labels, found)
         run.offer(labels)
         return labels
 
-    def labels(self, of: Prepared) -> IntArray:
-        """Labels `[N]`, given by the first pass, and anew by every further one."""
+    def labels(self, of: Prepared, expired: Callable[[], bool] = lambda: False) -> IntArray:
+        """Labels `[N]`, given by the first pass, and anew by every further one; −1: no time."""
         a = of.arrays
         n_nodes, n_labels = a.unary.shape
         labels = np.full(n_nodes, -1, np.int64)
         counts = np.zeros((len(of.used), n_labels + 2), np.int64)
         costs, x = np.empty(n_labels), np.zeros(D)
-        for weights in self.weights:
-            label_once(a, of.used, of.order, weights, of.demand, of.rank, counts, costs, x, labels)
+        for weights, first in product(self.weights, range(0, n_nodes, SLICE)):
+            if expired():
+                break
+            nodes = of.order[first : first + SLICE]
+            label_once(a, of.used, nodes, weights, of.demand, of.rank, counts, costs, x, labels)
         return labels

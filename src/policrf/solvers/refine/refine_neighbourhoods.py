@@ -13,9 +13,11 @@ from policrf.compiled import inner
 from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.potentials import COMPLETE
 from policrf.random_numbers import Generator, below
+from policrf.solvers.numbers import KNOWN
 from policrf.types import BoolArray, FloatArray, IntArray
 
 BALL = 30  # nodes that stand for a clique where there is none
+TRIED = 2**16  # clique moves of which it is known when they were tried
 TRIES = 4  # draws for each node of a ball or of a part
 
 # Entries of `Workspace.cursor`.
@@ -49,6 +51,11 @@ class Workspace(NamedTuple):
     gains: FloatArray  # [C, L]; what labels promise cliques that are asked half-way; or [0, L]
     present: BoolArray  # [L]; scratch space
     costs: FloatArray  # [L]; scratch space
+    most: FloatArray  # [1]; of a clique move: what a member may pay for the label that grows
+    tried: IntArray  # [up to TRIED]; number of the last trial of a clique move, 0: none yet
+    known: FloatArray  # [len(KNOWN)]; what is known of the clique move that is looked at
+    score: FloatArray  # [1]; of the best clique move so far
+    sample: FloatArray  # [len(KNOWN) + 1]; what was known of the one that is tried, its outcome
     cursor: IntArray  # [N_CURSOR]
 
 
@@ -67,6 +74,11 @@ def new_workspace(a: Arrays) -> Workspace:
         gains=np.zeros((len(a.clique_kind) if asked.any() else 0, n_labels)),
         present=np.zeros(n_labels, np.bool_),
         costs=np.empty(n_labels),
+        most=np.zeros(1),
+        tried=np.zeros(min(TRIED, len(a.clique_kind) * (n_labels + 1) ** 2), np.int64),
+        known=np.zeros(len(KNOWN)),
+        score=np.zeros(1),
+        sample=np.zeros(len(KNOWN) + 1),
         cursor=np.zeros(N_CURSOR, np.int64),
     )
 

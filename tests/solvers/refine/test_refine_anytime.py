@@ -10,7 +10,9 @@ from policrf.crf.state import new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
+from policrf.solvers.numbers import DEFAULT
 from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
+from policrf.solvers.refine.refine_choice import Choice
 from policrf.solvers.refine.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
 from policrf.solvers.refine.refine_trial import BEST, NOW, new_trial, take_back
 from policrf.solvers.run import Run
@@ -66,6 +68,7 @@ KINDS = {
     "cliques": BOTH._replace(halfway=False),
     "halfway": BOTH._replace(cliques=False),
     "warm": BOTH._replace(temperature=0.3),
+    "chosen": BOTH._replace(halfway=False, choice=Choice(4, np.array(DEFAULT.move_weights), 1.0)),
 }
 
 
@@ -133,12 +136,13 @@ def test_a_move_taken_back_at_any_point_leaves_nothing_behind(name, kind):
     assert kind != "halfway" or UNLABEL in stages or SETTLE in stages
 
 
+@pytest.mark.parametrize("kind", ["warm", "chosen"])
 @pytest.mark.parametrize("name", CRFS)
-def test_slices_make_no_difference(name):
+def test_slices_make_no_difference(name, kind):
     whole, sliced = Search(CRFS[name], 7), Search(CRFS[name], 7)
-    whole.advance(KINDS["warm"], 50)
+    whole.advance(KINDS[kind], 50)
     while sliced.work.cursor[MADE] < 50:
-        sliced.advance(KINDS["warm"], 50, 3)
+        sliced.advance(KINDS[kind], 50, 3)
     assert np.array_equal(whole.trial.best, sliced.trial.best)
     assert np.array_equal(whole.state.labels, sliced.state.labels)
     assert whole.work.cursor[KEPT] == sliced.work.cursor[KEPT]

@@ -58,9 +58,9 @@ class Numbers:
     """Of the moves of whole cliques: those that replace a label by another."""
     remove_share: float = 0.2
     """Of the moves of whole cliques: those that remove a label; the others grow one."""
-    choices: int = 6
+    choices: int = 8
     """Moves of whole cliques that are drawn for one that is tried: that of the lowest score."""
-    move_weights: Sequence[float] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    move_weights: Sequence[float] = (0.0, 0.0, 0.0, 0.3, 3.0, 0.0, 0.0, 0.0, -0.3, 0.4)
     """What each of the things that are known of such a move counts in its score (`KNOWN`)."""
     random_first: int = 50
     """Random moves a clique, or for every 30 nodes, before the moves that converge."""

@@ -188,6 +188,6 @@ def test_bad_numbers_are_named(numbers, message):
 def test_weights_are_options_of_a_solver():
     text = ",".join(map(str, DEFAULT.move_weights))
     crf = CRFS["counts"]
-    given = pc.solve(crf, f"refine:choices=6,move_weights=[{text}]", seed=2)
+    given = pc.solve(crf, f"refine:choices={DEFAULT.choices},move_weights=[{text}]", seed=2)
     assert np.array_equal(given.labels, pc.solve(crf, "refine", seed=2).labels)
     assert Numbers(move_weights=list(DEFAULT.move_weights)) == DEFAULT

@@ -108,7 +108,10 @@ PARTS = {
             "labels-voc-small-units",
         )
     }
-    | {"general-summary": first_table_of("general")},
+    | {
+        "general-summary": first_table_of("general"),
+        "choice-of-moves": first_table_of("choice-of-moves"),
+    },
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},
     "docs/frustrated_fields.md": {

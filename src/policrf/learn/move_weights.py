@@ -34,10 +34,12 @@ from policrf.solvers.refine.refine_anytime import (
     settle_all,
 )
 from policrf.solvers.refine.refine_neighbourhoods import (
+    CHOSEN,
     CLIQUE,
     CLIQUE_WORK,
     KIND,
     MADE,
+    OUTCOME,
     new_workspace,
 )
 from policrf.solvers.refine.refine_trial import new_trial
@@ -125,11 +127,12 @@ def _search(crf: CRF, budget: float, numbers: Numbers, seed: int) -> Iterator[Fl
     units = max(len(arrays.clique_kind), crf.n_nodes // 30)
     moves = units * min(MOST, max(FEWEST, int(1e6 * budget)))
     while work.cursor[MADE] < moves:
-        work.sample[-1], before = 0.0, work.cursor[CLIQUE_WORK]
+        work.known[CHOSEN, OUTCOME], before = 0.0, work.cursor[CLIQUE_WORK]
         go_on(by_chance if rng.random() < 0.5 else by_weights)
         if work.cursor[KIND] == CLIQUE_WORK and work.cursor[CLIQUE] >= 0:
-            gain = max(0.0, -work.sample[-1]) / unit
-            yield np.append(work.sample[:-1], (gain, work.cursor[CLIQUE_WORK] - before))
+            gain = max(0.0, -work.known[CHOSEN, OUTCOME]) / unit
+            known = work.known[CHOSEN, : len(KNOWN)]
+            yield np.append(known, (gain, work.cursor[CLIQUE_WORK] - before))
 
 
 def _fitted(samples: FloatArray) -> tuple[float, ...] | None:

@@ -28,6 +28,7 @@ KNOWN = (
 unaries, the edges, the clique and all of these change by; the last again if it falls; the unaries
 that fall; the clique's value; the share of labels that it has; how long ago the move was tried, and
 the clique last changed."""
+MOVE_WEIGHTS = (0.0, 0.0, 0.0, 0.3, 3.0, 0.0, 0.0, 0.0, -0.3, 0.4)
 RULE = ("gain", "costs", "foresight")  # numbers of the untrained rule itself
 
 
@@ -60,7 +61,7 @@ class Numbers:
     """Of the moves of whole cliques: those that remove a label; the others grow one."""
     choices: int = 8
     """Moves of whole cliques that are drawn for one that is tried: that of the lowest score."""
-    move_weights: Sequence[float] = (0.0, 0.0, 0.0, 0.3, 3.0, 0.0, 0.0, 0.0, -0.3, 0.4)
+    move_weights: Sequence[float] = MOVE_WEIGHTS
     """What each of the things that are known of such a move counts in its score (`KNOWN`)."""
     random_first: int = 50
     """Random moves a clique, or for every 30 nodes, before the moves that converge."""
@@ -82,7 +83,8 @@ class Numbers:
         if self.costs not in get_args(CostsName):
             known = ", ".join(get_args(CostsName))
             raise InvalidOption(f"costs is {self.costs!r}; it must be one of {known}")
-        object.__setattr__(self, "move_weights", _weights(self.move_weights))
+        if self.move_weights is not MOVE_WEIGHTS:
+            object.__setattr__(self, "move_weights", _weights(self.move_weights))
         require_whole_numbers(choices=self.choices)
         require_whole_numbers(at_least=0, random_first=self.random_first, foresight=self.foresight)
 

@@ -14,8 +14,10 @@ from policrf.solvers.refine.refine_anytime import Kinds, advance
 from policrf.solvers.refine.refine_choice import AGE, CHANGE, SINCE, Choice, look
 from policrf.solvers.refine.refine_cliques import Drawn
 from policrf.solvers.refine.refine_neighbourhoods import (
+    CHOSEN,
     CLIQUE,
     LENGTH,
+    LOOKED,
     MADE,
     NEW,
     OLD,
@@ -101,7 +103,7 @@ def test_the_known_change_is_the_change_of_the_energy(name):
         after[nodes] = search.work.choice[nodes]
         assert infinite == 0
         assert before + change == pytest.approx(reference_energy(crf, after), abs=1e-9)
-        assert np.abs(search.work.known).max() <= 1.0
+        assert np.abs(search.work.known[LOOKED]).max() <= 1.0
         changed += len(nodes)
     assert changed > 50
 
@@ -119,9 +121,9 @@ def test_what_is_forbidden_is_counted_and_not_added():
             load_labels(crf.arrays, after, labels)
             assert infinite == after.forbidden[0] - before.forbidden[0]
             assert before.total[0] + change == pytest.approx(after.total[0], abs=1e-9)
-            assert np.isfinite(search.work.known).all()
+            assert np.isfinite(search.work.known[LOOKED]).all()
             if infinite:
-                assert search.work.known[CHANGE] == np.sign(infinite)
+                assert search.work.known[LOOKED, CHANGE] == np.sign(infinite)
 
 
 @pytest.mark.parametrize("name", CRFS)
@@ -142,7 +144,7 @@ def test_the_lowest_score_is_tried():
         search, seen = Search(CRFS["counts"], 5), []
         for last in range(1, 100):
             search.advance(by_change(6, weight), last)
-            seen.append(search.work.sample[CHANGE])
+            seen.append(search.work.known[CHOSEN, CHANGE])
         means[weight] = np.mean(seen)
     assert means[1.0] < means[0.0] - 0.1 < means[-1.0] - 0.2
 
@@ -154,12 +156,12 @@ def test_a_move_is_young_once_it_is_tried_and_a_clique_once_it_changed():
     tried = Drawn(int(cursor[OLD]), int(cursor[NEW]), 0.0)
     c, changed = int(cursor[CLIQUE]), search.trial.changed_at.copy()
     search.look(c, tried)
-    assert 0 < search.work.known[AGE] < 0.1
+    assert 0 < search.work.known[LOOKED, AGE] < 0.1
     assert changed[c] == cursor[MADE] == 1
-    assert 0 < search.work.known[SINCE] < 0.1
+    assert 0 < search.work.known[LOOKED, SINCE] < 0.1
     untried = (c + 1) % len(search.arrays.clique_kind)
     search.look(untried, tried)
-    assert search.work.known[AGE] == 1.0
+    assert search.work.known[LOOKED, AGE] == 1.0
 
 
 def test_one_choice_is_every_move_that_is_drawn():

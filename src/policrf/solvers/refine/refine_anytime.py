@@ -34,6 +34,7 @@ from policrf.solvers.refine.refine_halfway import (
 )
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
+    CHOSEN,
     CLIQUE_WORK,
     GAINS,
     HALFWAY_WORK,
@@ -41,6 +42,7 @@ from policrf.solvers.refine.refine_neighbourhoods import (
     KIND,
     LENGTH,
     MADE,
+    OUTCOME,
     SCOPE,
     STAGE,
     UNCHANGED,
@@ -209,7 +211,7 @@ def advance(
             if w.cursor[UNCHANGED] >= w.cursor[SCOPE] or (
                 w.cursor[VISITS] >= SWEEPS * w.cursor[SCOPE]
             ):
-                w.sample[-1] = s.total[0]
+                w.known[CHOSEN, OUTCOME] = s.total[0]
                 w.cursor[MADE] += 1
                 w.cursor[KEPT] += judge(a, s, t, generator, kinds.temperature, w.cursor[MADE])
                 begin(w, DRAW)

@@ -18,19 +18,23 @@ from policrf.crf.changes import finite_change
 from policrf.crf.energy import counting_energy
 from policrf.crf.potentials import TABLE
 from policrf.crf.state import State
-from policrf.crf.valued.clique_value import call_clique
+from policrf.crf.valued.clique_value import counted_value
 from policrf.random_numbers import Generator, below
 from policrf.solvers.numbers import DEFAULT, KNOWN
 from policrf.solvers.refine.refine_cliques import Drawn, Mix, draw_labels, growth_cost
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     BALL,
+    CHOSEN,
     CLIQUE,
     LENGTH,
+    LOOKED,
     MADE,
+    MOST,
     NEW,
     OLD,
     SCOPE,
+    SCORE,
     Workspace,
     begin_list,
     collect_ball,
@@ -62,8 +66,8 @@ def consider(
 ) -> int:
     """Draw one more move, and keep it if it is the best so far; returns how many nodes it is about.
 
-    The best one is in CLIQUE, OLD, NEW and `most`, AT counts them. A node in no clique has the ball
-    around it instead; that is tried at once, or passed over if there is a move already.
+    The best one is in CLIQUE, OLD, NEW and `known`; AT counts them. A node in no clique has the
+    ball around it instead; that is tried at once, or passed over if there is a move already.
     """
     i = below(generator, len(s.labels))
     c = draw_clique(a, i, generator)
@@ -83,13 +87,13 @@ def consider(
         return 1
     look(a, s, t, w, c, drawn, choice.unit)
     score = 0.0
-    for k in range(len(w.known)):
-        score += choice.weights[k] * w.known[k]
-    if first or score < w.score[0]:
-        w.score[0] = score
+    for k in range(len(KNOWN)):
+        score += choice.weights[k] * w.known[LOOKED, k]
+    if first or score < w.known[CHOSEN, SCORE]:
+        for k in range(len(KNOWN)):
+            w.known[CHOSEN, k] = w.known[LOOKED, k]
+        w.known[CHOSEN, SCORE] = score
         keep_candidate(w, c, drawn)
-        for k in range(len(w.known)):
-            w.sample[k] = w.known[k]
     return int(size)
 
 
@@ -97,7 +101,7 @@ def consider(
 def keep_candidate(w: Workspace, c: int, drawn: Drawn) -> None:
     """The move of clique c is the best so far."""
     w.cursor[CLIQUE], w.cursor[OLD], w.cursor[NEW] = c, drawn.old, drawn.new
-    w.most[0] = drawn.most
+    w.known[CHOSEN, MOST] = drawn.most
 
 
 @inner
@@ -135,7 +139,7 @@ def look(
     edges = edge_changes(a, s, w)
     of_clique, more = clique_change(a, s, w, c)
     change, infinite = unary + edges + of_clique, infinite + more
-    known, n_labels, first = w.known, a.unary.shape[1], a.custom[c, COUNTS]
+    known, n_labels, first = w.known[LOOKED], a.unary.shape[1], a.custom[c, COUNTS]
     known[UNARY], known[EDGES] = bounded(unary, HALF * unit), bounded(edges, HALF * unit)
     known[OF_CLIQUE] = bounded(of_clique, HALF * unit)
     known[CHANGE] = np.sign(infinite) if infinite != 0 else bounded(change, HALF * unit)
@@ -230,7 +234,7 @@ def clique_change(a: Arrays, s: State, w: Workspace, c: int) -> tuple[float, int
             i = w.nodes[at]
             s.counts[first + s.labels[i]] -= 1
             s.counts[first + w.choice[i]] += 1
-        after = call_clique(a, c, s.counts[first : first + a.unary.shape[1]])
+        after = counted_value(a, s, c)
         for at in range(n):
             i = w.nodes[at]
             s.counts[first + s.labels[i]] += 1

@@ -33,13 +33,12 @@ from policrf.solvers.refine.refine_anytime import (
     mean_change,
     settle_all,
 )
+from policrf.solvers.refine.refine_choice import CHOSEN, OUTCOME, new_memory
 from policrf.solvers.refine.refine_neighbourhoods import (
-    CHOSEN,
     CLIQUE,
     CLIQUE_WORK,
     KIND,
     MADE,
-    OUTCOME,
     new_workspace,
 )
 from policrf.solvers.refine.refine_trial import new_trial
@@ -108,7 +107,7 @@ def _search(crf: CRF, budget: float, numbers: Numbers, seed: int) -> Iterator[Fl
     arrays = centred(crf.arrays)
     state = new_state(arrays)
     load_labels(arrays, state, np.argmin(crf.unary, axis=1))
-    trial, work = new_trial(arrays, state), new_workspace(arrays)
+    trial, work, memory = new_trial(arrays, state), new_workspace(arrays), new_memory(arrays)
     generator, rng = new_generator(seed), np.random.default_rng(seed)
 
     def go_on(kinds: Kinds) -> None:
@@ -117,21 +116,19 @@ def _search(crf: CRF, budget: float, numbers: Numbers, seed: int) -> Iterator[Fl
         raise_if_failed()
 
     settle_all(work)
-    go_on(kinds_of(numbers, 0.0, cliques=True, halfway=True))
+    go_on(kinds_of(numbers, 0.0, memory))
     unit = mean_change(arrays, state, generator, PROBES)
     chosen = replace(numbers, choices=max(2, numbers.choices))
     at_random = replace(numbers, choices=2, move_weights=(0.0,) * len(KNOWN))
-    by_weights, by_chance = (
-        kinds_of(way, unit, cliques=True, halfway=True) for way in (chosen, at_random)
-    )
+    by_weights, by_chance = (kinds_of(way, unit, memory) for way in (chosen, at_random))
     units = max(len(arrays.clique_kind), crf.n_nodes // 30)
     moves = units * min(MOST, max(FEWEST, int(1e6 * budget)))
     while work.cursor[MADE] < moves:
-        work.known[CHOSEN, OUTCOME], before = 0.0, work.cursor[CLIQUE_WORK]
+        memory.known[CHOSEN, OUTCOME], before = 0.0, work.cursor[CLIQUE_WORK]
         go_on(by_chance if rng.random() < 0.5 else by_weights)
         if work.cursor[KIND] == CLIQUE_WORK and work.cursor[CLIQUE] >= 0:
-            gain = max(0.0, -work.known[CHOSEN, OUTCOME]) / unit
-            known = work.known[CHOSEN, : len(KNOWN)]
+            gain = max(0.0, -memory.known[CHOSEN, OUTCOME]) / unit
+            known = memory.known[CHOSEN, : len(KNOWN)]
             yield np.append(known, (gain, work.cursor[CLIQUE_WORK] - before))
 
 

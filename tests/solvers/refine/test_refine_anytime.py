@@ -10,9 +10,8 @@ from policrf.crf.state import new_state
 from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
-from policrf.solvers.numbers import DEFAULT
 from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
-from policrf.solvers.refine.refine_choice import Choice
+from policrf.solvers.refine.refine_choice import EVERY, new_memory
 from policrf.solvers.refine.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
 from policrf.solvers.refine.refine_trial import BEST, NOW, new_trial, take_back
 from policrf.solvers.run import Run
@@ -68,7 +67,7 @@ KINDS = {
     "cliques": BOTH._replace(halfway=False),
     "halfway": BOTH._replace(cliques=False),
     "warm": BOTH._replace(temperature=0.3),
-    "chosen": BOTH._replace(halfway=False, choice=Choice(4, np.array(DEFAULT.move_weights), 1.0)),
+    "chosen": BOTH._replace(halfway=False, choice=EVERY._replace(among=4)),
 }
 
 
@@ -80,9 +79,10 @@ class Search:
         self.state = new_state(self.arrays)
         load_labels(self.arrays, self.state, np.argmin(crf.unary, axis=1))
         self.trial, self.work = new_trial(self.arrays, self.state), new_workspace(self.arrays)
-        self.generator = new_generator(seed)
+        self.generator, self.memory = new_generator(seed), new_memory(self.arrays)
 
     def advance(self, kinds, last, limit=LIMITLESS):
+        kinds = kinds._replace(choice=kinds.choice._replace(memory=self.memory))
         advance(self.arrays, self.state, self.trial, self.work, self.generator, kinds, last, limit)
         raise_if_failed()
 

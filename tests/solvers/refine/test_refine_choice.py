@@ -11,13 +11,20 @@ from policrf.random_numbers import new_generator
 from policrf.scenes import make_family
 from policrf.solvers.numbers import DEFAULT, KNOWN, Numbers
 from policrf.solvers.refine.refine_anytime import Kinds, advance
-from policrf.solvers.refine.refine_choice import AGE, CHANGE, SINCE, Choice, look
+from policrf.solvers.refine.refine_choice import (
+    AGE,
+    CHANGE,
+    CHOSEN,
+    EVERY,
+    LOOKED,
+    SINCE,
+    look,
+    new_memory,
+)
 from policrf.solvers.refine.refine_cliques import Drawn
 from policrf.solvers.refine.refine_neighbourhoods import (
-    CHOSEN,
     CLIQUE,
     LENGTH,
-    LOOKED,
     MADE,
     NEW,
     OLD,
@@ -65,12 +72,15 @@ class Search:
         self.state, rng = new_state(self.arrays), np.random.default_rng(seed)
         load_labels(self.arrays, self.state, rng.integers(crf.n_labels, size=crf.n_nodes))
         self.trial, self.work = new_trial(self.arrays, self.state), new_workspace(self.arrays)
+        self.memory = new_memory(self.arrays)
         self.generator = new_generator(seed)
 
     def look(self, c, drawn):
-        return look(self.arrays, self.state, self.trial, self.work, c, drawn, 1.0)
+        choice = by_change(6)._replace(memory=self.memory)
+        return look(self.arrays, self.state, self.trial, self.work, c, drawn, choice)
 
     def advance(self, choice, last):
+        choice = choice._replace(memory=self.memory)
         kinds = Kinds(cliques=True, halfway=False, temperature=0.0, choice=choice)
         advance(
             self.arrays, self.state, self.trial, self.work, self.generator, kinds, last, LIMITLESS
@@ -80,7 +90,7 @@ class Search:
 def by_change(among, weight=1.0):
     weights = np.zeros(len(KNOWN))
     weights[CHANGE] = weight
-    return Choice(among, weights, 1.0)
+    return EVERY._replace(among=among, weights=weights)
 
 
 def moves(crf):
@@ -103,7 +113,7 @@ def test_the_known_change_is_the_change_of_the_energy(name):
         after[nodes] = search.work.choice[nodes]
         assert infinite == 0
         assert before + change == pytest.approx(reference_energy(crf, after), abs=1e-9)
-        assert np.abs(search.work.known[LOOKED]).max() <= 1.0
+        assert np.abs(search.memory.known[LOOKED]).max() <= 1.0
         changed += len(nodes)
     assert changed > 50
 
@@ -121,9 +131,9 @@ def test_what_is_forbidden_is_counted_and_not_added():
             load_labels(crf.arrays, after, labels)
             assert infinite == after.forbidden[0] - before.forbidden[0]
             assert before.total[0] + change == pytest.approx(after.total[0], abs=1e-9)
-            assert np.isfinite(search.work.known[LOOKED]).all()
+            assert np.isfinite(search.memory.known[LOOKED]).all()
             if infinite:
-                assert search.work.known[LOOKED, CHANGE] == np.sign(infinite)
+                assert search.memory.known[LOOKED, CHANGE] == np.sign(infinite)
 
 
 @pytest.mark.parametrize("name", CRFS)
@@ -144,7 +154,7 @@ def test_the_lowest_score_is_tried():
         search, seen = Search(CRFS["counts"], 5), []
         for last in range(1, 100):
             search.advance(by_change(6, weight), last)
-            seen.append(search.work.known[CHOSEN, CHANGE])
+            seen.append(search.memory.known[CHOSEN, CHANGE])
         means[weight] = np.mean(seen)
     assert means[1.0] < means[0.0] - 0.1 < means[-1.0] - 0.2
 
@@ -156,12 +166,12 @@ def test_a_move_is_young_once_it_is_tried_and_a_clique_once_it_changed():
     tried = Drawn(int(cursor[OLD]), int(cursor[NEW]), 0.0)
     c, changed = int(cursor[CLIQUE]), search.trial.changed_at.copy()
     search.look(c, tried)
-    assert 0 < search.work.known[LOOKED, AGE] < 0.1
+    assert 0 < search.memory.known[LOOKED, AGE] < 0.1
     assert changed[c] == cursor[MADE] == 1
-    assert 0 < search.work.known[LOOKED, SINCE] < 0.1
+    assert 0 < search.memory.known[LOOKED, SINCE] < 0.1
     untried = (c + 1) % len(search.arrays.clique_kind)
     search.look(untried, tried)
-    assert search.work.known[LOOKED, AGE] == 1.0
+    assert search.memory.known[LOOKED, AGE] == 1.0
 
 
 def test_one_choice_is_every_move_that_is_drawn():

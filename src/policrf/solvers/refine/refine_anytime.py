@@ -24,7 +24,16 @@ from policrf.solvers.moves.violations import least_violating
 from policrf.solvers.numbers import DEFAULT, Numbers
 from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_choice import EVERY, Choice, consider, take_candidate
+from policrf.solvers.refine.refine_choice import (
+    CHOSEN,
+    EVERY,
+    OUTCOME,
+    Choice,
+    Memory,
+    consider,
+    new_memory,
+    take_candidate,
+)
 from policrf.solvers.refine.refine_cliques import Mix, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
     draw_halfway_move,
@@ -34,7 +43,6 @@ from policrf.solvers.refine.refine_halfway import (
 )
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
-    CHOSEN,
     CLIQUE_WORK,
     GAINS,
     HALFWAY_WORK,
@@ -42,7 +50,6 @@ from policrf.solvers.refine.refine_neighbourhoods import (
     KIND,
     LENGTH,
     MADE,
-    OUTCOME,
     SCOPE,
     STAGE,
     UNCHANGED,
@@ -83,13 +90,15 @@ class Kinds(NamedTuple):
     choice: Choice = EVERY  # of clique moves
 
 
-def kinds_of(numbers: Numbers, unit: float, *, cliques: bool, halfway: bool) -> Kinds:
+def kinds_of(
+    numbers: Numbers, unit: float, memory: Memory, *, cliques: bool = True, halfway: bool = True
+) -> Kinds:
     """The moves that the numbers ask for; `unit` is the mean size of a random relabel's change."""
     return Kinds(
         cliques, halfway, numbers.move_temperature * unit, numbers.sweep,
         float(numbers.halfway_share), float(numbers.halfway_gain),
         Mix(float(numbers.replace_share), float(numbers.remove_share)),
-        Choice(numbers.choices, np.array(numbers.move_weights), unit or 1.0),
+        Choice(numbers.choices, np.array(numbers.move_weights), unit or 1.0, memory),
     )  # fmt: skip
 
 
@@ -105,11 +114,11 @@ def search_on(
     load_labels(arrays, state, labels)
     made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
     generator = new_generator(run.seed + made["made"])
-    trial, work = new_trial(arrays, state), new_workspace(arrays)
+    trial, work, memory = new_trial(arrays, state), new_workspace(arrays), new_memory(arrays)
     settle_all(work)
     offered, offered_at = 0.0, run.elapsed()
     pace = Pace(run, first_visits(run, FIRST))
-    kinds = kinds_of(numbers, 0.0, cliques=cliques, halfway=halfway)
+    kinds = kinds_of(numbers, 0.0, memory, cliques=cliques, halfway=halfway)
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
         settling = work.cursor[MADE] == 0
@@ -122,7 +131,7 @@ def search_on(
                 break  # a move takes longer than that too
             unit = mean_change(arrays, state, generator, PROBES)
             raise_if_failed()
-            kinds = kinds_of(numbers, unit, cliques=cliques, halfway=halfway)
+            kinds = kinds_of(numbers, unit, memory, cliques=cliques, halfway=halfway)
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -187,7 +196,7 @@ def advance(
             limit -= 1 + consider(a, s, t, w, generator, kinds.mix, kinds.choice) // 10
             w.cursor[CLIQUE_WORK] += before - limit
             if w.cursor[AT] >= kinds.choice.among:
-                take_candidate(a, s, w)
+                take_candidate(a, s, w, kinds.choice)
                 begin(w, MAKE)
         elif stage == MAKE:
             limit = make_clique_move(a, s, t, w, limit)
@@ -211,7 +220,7 @@ def advance(
             if w.cursor[UNCHANGED] >= w.cursor[SCOPE] or (
                 w.cursor[VISITS] >= SWEEPS * w.cursor[SCOPE]
             ):
-                w.known[CHOSEN, OUTCOME] = s.total[0]
+                kinds.choice.memory.known[CHOSEN, OUTCOME] = s.total[0]
                 w.cursor[MADE] += 1
                 w.cursor[KEPT] += judge(a, s, t, generator, kinds.temperature, w.cursor[MADE])
                 begin(w, DRAW)

@@ -25,16 +25,12 @@ from policrf.solvers.refine.refine_cliques import Drawn, Mix, draw_labels, growt
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
     BALL,
-    CHOSEN,
     CLIQUE,
     LENGTH,
-    LOOKED,
     MADE,
-    MOST,
     NEW,
     OLD,
     SCOPE,
-    SCORE,
     Workspace,
     begin_list,
     collect_ball,
@@ -42,11 +38,31 @@ from policrf.solvers.refine.refine_neighbourhoods import (
     draw_clique,
 )
 from policrf.solvers.refine.refine_trial import Trial
-from policrf.types import FloatArray
+from policrf.types import FloatArray, IntArray
 
 UNARY, EDGES, OF_CLIQUE, CHANGE, DROP, DOWNHILL, VALUE, PRESENT, AGE, SINCE = range(len(KNOWN))
 HALF = 3.0  # units of a change that counts half of an infinite one
+TRIED = 2**16  # moves of which it is known when they were tried
 ROUNDS = 4.0  # moves a clique and label after which a time counts half of eternity
+
+
+# Rows of `Memory.known`, and its columns after those of `KNOWN`.
+LOOKED, CHOSEN = 0, 1
+SCORE = len(KNOWN)  # of the move
+OUTCOME = SCORE + 1  # what the energy changed by once the move had settled
+
+
+class Memory(NamedTuple):
+    """Mutable; apart from the workspace, since calls pass every array of a tuple by value."""
+
+    tried: IntArray  # [up to TRIED]; number of the last trial of a clique move, 0: none yet
+    known: FloatArray  # [2, OUTCOME + 1]; of the move that is looked at, and of the best so far
+
+
+def new_memory(a: Arrays) -> Memory:
+    """No move has been tried."""
+    n_moves = len(a.clique_kind) * (a.unary.shape[1] + 1) ** 2
+    return Memory(np.zeros(min(TRIED, n_moves), np.int64), np.zeros((2, OUTCOME + 1)))
 
 
 class Choice(NamedTuple):
@@ -55,9 +71,16 @@ class Choice(NamedTuple):
     among: int
     weights: FloatArray  # [len(KNOWN)]
     unit: float  # mean size of a random relabel's change
+    memory: Memory
 
 
-EVERY = Choice(1, np.array(DEFAULT.move_weights), 1.0)  # no choice: every move that is drawn
+# No choice: every move that is drawn is tried, and none remembered.
+EVERY = Choice(
+    1,
+    np.array(DEFAULT.move_weights),
+    1.0,
+    Memory(np.zeros(0, np.int64), np.zeros((2, OUTCOME + 1))),
+)
 
 
 @inner
@@ -66,7 +89,7 @@ def consider(
 ) -> int:
     """Draw one more move, and keep it if it is the best so far; returns how many nodes it is about.
 
-    The best one is in CLIQUE, OLD, NEW and `known`; AT counts them. A node in no clique has the
+    The best one is in CLIQUE, OLD, NEW and `margin[0]`; AT counts them. A node in no clique has the
     ball around it instead; that is tried at once, or passed over if there is a move already.
     """
     i = below(generator, len(s.labels))
@@ -85,14 +108,14 @@ def consider(
     if choice.among == 1:
         keep_candidate(w, c, drawn)
         return 1
-    look(a, s, t, w, c, drawn, choice.unit)
-    score = 0.0
+    look(a, s, t, w, c, drawn, choice)
+    score, known = 0.0, choice.memory.known
     for k in range(len(KNOWN)):
-        score += choice.weights[k] * w.known[LOOKED, k]
-    if first or score < w.known[CHOSEN, SCORE]:
+        score += choice.weights[k] * known[LOOKED, k]
+    if first or score < known[CHOSEN, SCORE]:
         for k in range(len(KNOWN)):
-            w.known[CHOSEN, k] = w.known[LOOKED, k]
-        w.known[CHOSEN, SCORE] = score
+            known[CHOSEN, k] = known[LOOKED, k]
+        known[CHOSEN, SCORE] = score
         keep_candidate(w, c, drawn)
     return int(size)
 
@@ -101,17 +124,19 @@ def consider(
 def keep_candidate(w: Workspace, c: int, drawn: Drawn) -> None:
     """The move of clique c is the best so far."""
     w.cursor[CLIQUE], w.cursor[OLD], w.cursor[NEW] = c, drawn.old, drawn.new
-    w.known[CHOSEN, MOST] = drawn.most
+    w.margin[0] = drawn.most  # scratch space until the move is made
 
 
 @inner
-def take_candidate(a: Arrays, s: State, w: Workspace) -> None:
+def take_candidate(a: Arrays, s: State, w: Workspace, choice: Choice) -> None:
     """The members of the best move into `nodes` and `scope`."""
     c = w.cursor[CLIQUE]
     if c >= 0:
         size = a.clique_ptr[c + 1] - a.clique_ptr[c]
         collect_members(a, s.labels, w, c, 0, size, -1)
-        w.tried[place(a, w, c, w.cursor[OLD], w.cursor[NEW])] = w.cursor[MADE] + 1
+        if choice.among > 1:
+            tried = choice.memory.tried
+            tried[place(a, tried, c, w.cursor[OLD], w.cursor[NEW])] = w.cursor[MADE] + 1
     n = w.cursor[LENGTH]
     for at in range(n):
         w.scope[at] = w.nodes[at]
@@ -119,17 +144,17 @@ def take_candidate(a: Arrays, s: State, w: Workspace) -> None:
 
 
 @inner
-def place(a: Arrays, w: Workspace, c: int, old: int, new: int) -> int:
+def place(a: Arrays, tried: IntArray, c: int, old: int, new: int) -> int:
     """Where `tried` has the move; one place may serve several moves of a large CRF."""
     width = a.unary.shape[1] + 1
-    return int(((c * width + old + 1) * width + new + 1) % len(w.tried))
+    return int(((c * width + old + 1) * width + new + 1) % len(tried))
 
 
 @leaf
 def look(
-    a: Arrays, s: State, t: Trial, w: Workspace, c: int, drawn: Drawn, unit: float
+    a: Arrays, s: State, t: Trial, w: Workspace, c: int, drawn: Drawn, choice: Choice
 ) -> tuple[float, int]:
-    """What is known of a move of clique c, into `known`.
+    """What is known of a move of clique c, into `choice.memory`.
 
     Returns the change of the known terms before anything settles: unaries, edges, and the clique's
     own where it counts labels. That is of their finite part, and of the number of infinite ones.
@@ -139,19 +164,20 @@ def look(
     edges = edge_changes(a, s, w)
     of_clique, more = clique_change(a, s, w, c)
     change, infinite = unary + edges + of_clique, infinite + more
-    known, n_labels, first = w.known[LOOKED], a.unary.shape[1], a.custom[c, COUNTS]
-    known[UNARY], known[EDGES] = bounded(unary, HALF * unit), bounded(edges, HALF * unit)
-    known[OF_CLIQUE] = bounded(of_clique, HALF * unit)
-    known[CHANGE] = np.sign(infinite) if infinite != 0 else bounded(change, HALF * unit)
+    known, n_labels, first = choice.memory.known[LOOKED], a.unary.shape[1], a.custom[c, COUNTS]
+    half = HALF * choice.unit
+    known[UNARY], known[EDGES] = bounded(unary, half), bounded(edges, half)
+    known[OF_CLIQUE] = bounded(of_clique, half)
+    known[CHANGE] = np.sign(infinite) if infinite != 0 else bounded(change, half)
     known[DROP] = min(0.0, known[CHANGE])
-    known[DOWNHILL] = bounded(downhill, HALF * unit)
-    known[VALUE] = bounded(s.value[c], HALF * unit) if len(s.value) else 0.0
+    known[DOWNHILL] = bounded(downhill, half)
+    known[VALUE] = bounded(s.value[c], half) if len(s.value) else 0.0
     known[PRESENT] = 0.0
     if first >= 0:
         for label in range(n_labels):
             known[PRESENT] += (s.counts[first + label] > 0) / n_labels
     number, eternity = w.cursor[MADE] + 1, ROUNDS * len(a.clique_kind) * n_labels
-    tried = w.tried[place(a, w, c, drawn.old, drawn.new)]
+    tried = choice.memory.tried[place(a, choice.memory.tried, c, drawn.old, drawn.new)]
     known[AGE] = bounded(number - tried, eternity) if tried > 0 else 1.0
     known[SINCE] = bounded(number - t.changed_at[c], eternity)
     return change, infinite

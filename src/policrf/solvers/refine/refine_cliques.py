@@ -18,15 +18,7 @@ from policrf.crf.state import State
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_neighbourhoods import (
-    AT,
-    CHOSEN,
-    LENGTH,
-    MOST,
-    NEW,
-    OLD,
-    Workspace,
-)
+from policrf.solvers.refine.refine_neighbourhoods import AT, LENGTH, NEW, OLD, Workspace
 from policrf.solvers.refine.refine_trial import Trial, try_label
 from policrf.types import IntArray
 
@@ -93,7 +85,7 @@ def make_clique_move(a: Arrays, s: State, t: Trial, w: Workspace, limit: int) ->
             node_costs(a, s, t.answers, i, w.costs)
             label = cheapest_other(w.costs, own)
         elif new >= a.cardinalities[i] or (
-            old < 0 and not growth_cost(a, s, i, new) <= w.known[CHOSEN, MOST]
+            old < 0 and not growth_cost(a, s, i, new) <= w.margin[0]
         ):
             continue
         else:

@@ -13,11 +13,9 @@ from policrf.compiled import inner
 from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.potentials import COMPLETE
 from policrf.random_numbers import Generator, below
-from policrf.solvers.numbers import KNOWN
 from policrf.types import BoolArray, FloatArray, IntArray
 
 BALL = 30  # nodes that stand for a clique where there is none
-TRIED = 2**16  # clique moves of which it is known when they were tried
 TRIES = 4  # draws for each node of a ball or of a part
 
 # Entries of `Workspace.cursor`.
@@ -37,14 +35,6 @@ SWEPT = 15  # cliques that have had their turn in the first sweep
 GAINS = 16  # 1: the half-way move looks at gains
 N_CURSOR = 17
 
-# Rows of `Workspace.known`, and its columns after those of `KNOWN`. One array, since compiled calls
-# pass every array by value.
-LOOKED, CHOSEN = 0, 1
-SCORE = len(KNOWN)  # of the move
-MOST = SCORE + 1  # what a member may pay for the label that grows
-OUTCOME = SCORE + 2  # what the energy changed by once the move had settled
-N_KNOWN = SCORE + 3
-
 
 class Workspace(NamedTuple):
     """Mutable; N nodes, C cliques, L labels."""
@@ -59,8 +49,6 @@ class Workspace(NamedTuple):
     gains: FloatArray  # [C, L]; what labels promise cliques that are asked half-way; or [0, L]
     present: BoolArray  # [L]; scratch space
     costs: FloatArray  # [L]; scratch space
-    tried: IntArray  # [up to TRIED]; number of the last trial of a clique move, 0: none yet
-    known: FloatArray  # [2, N_KNOWN]; of the clique move that is looked at, and of the best so far
     cursor: IntArray  # [N_CURSOR]
 
 
@@ -79,8 +67,6 @@ def new_workspace(a: Arrays) -> Workspace:
         gains=np.zeros((len(a.clique_kind) if asked.any() else 0, n_labels)),
         present=np.zeros(n_labels, np.bool_),
         costs=np.empty(n_labels),
-        tried=np.zeros(min(TRIED, len(a.clique_kind) * (n_labels + 1) ** 2), np.int64),
-        known=np.zeros((2, N_KNOWN)),
         cursor=np.zeros(N_CURSOR, np.int64),
     )
 

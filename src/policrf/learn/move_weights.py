@@ -33,7 +33,7 @@ from policrf.solvers.refine.refine_anytime import (
     mean_change,
     settle_all,
 )
-from policrf.solvers.refine.refine_choice import CHOSEN, OUTCOME, new_memory
+from policrf.solvers.refine.refine_known import CHOSEN, OUTCOME, new_memory
 from policrf.solvers.refine.refine_neighbourhoods import (
     CLIQUE,
     CLIQUE_WORK,

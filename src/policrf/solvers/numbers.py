@@ -24,7 +24,7 @@ STARTS: tuple[str, ...] = get_args(StartName)
 KNOWN = (
     "unary", "edges", "of_clique", "change", "drop", "downhill", "value", "present", "age", "since",
 )  # fmt: skip
-"""What is known of a clique move before it is tried, each from −1 to 1 (`refine_choice`): what the
+"""What is known of a clique move before it is tried, each from −1 to 1 (`refine_known`): what the
 unaries, the edges, the clique and all of these change by; the last again if it falls; the unaries
 that fall; the clique's value; the share of labels that it has; how long ago the move was tried, and
 the clique last changed."""

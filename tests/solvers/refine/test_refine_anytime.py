@@ -11,7 +11,7 @@ from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
 from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
-from policrf.solvers.refine.refine_choice import EVERY, new_memory
+from policrf.solvers.refine.refine_known import EVERY, new_memory
 from policrf.solvers.refine.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
 from policrf.solvers.refine.refine_trial import BEST, NOW, new_trial, take_back
 from policrf.solvers.run import Run

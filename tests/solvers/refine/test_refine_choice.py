@@ -11,7 +11,8 @@ from policrf.random_numbers import new_generator
 from policrf.scenes import make_family
 from policrf.solvers.numbers import DEFAULT, KNOWN, Numbers
 from policrf.solvers.refine.refine_anytime import Kinds, advance
-from policrf.solvers.refine.refine_choice import (
+from policrf.solvers.refine.refine_cliques import Drawn
+from policrf.solvers.refine.refine_known import (
     AGE,
     CHANGE,
     CHOSEN,
@@ -21,7 +22,6 @@ from policrf.solvers.refine.refine_choice import (
     look,
     new_memory,
 )
-from policrf.solvers.refine.refine_cliques import Drawn
 from policrf.solvers.refine.refine_neighbourhoods import (
     CLIQUE,
     LENGTH,

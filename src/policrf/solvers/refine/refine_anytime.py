@@ -24,22 +24,21 @@ from policrf.solvers.moves.violations import least_violating
 from policrf.solvers.numbers import DEFAULT, Numbers
 from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_choice import (
-    CHOSEN,
-    EVERY,
-    OUTCOME,
-    Choice,
-    Memory,
-    consider,
-    new_memory,
-    take_candidate,
-)
+from policrf.solvers.refine.refine_choice import consider, take_candidate
 from policrf.solvers.refine.refine_cliques import Mix, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
     draw_halfway_move,
     draw_next_clique,
     label_surest,
     unlabel_nodes,
+)
+from policrf.solvers.refine.refine_known import (
+    CHOSEN,
+    EVERY,
+    OUTCOME,
+    Choice,
+    Memory,
+    new_memory,
 )
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,

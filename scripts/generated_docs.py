@@ -111,6 +111,7 @@ PARTS = {
     | {
         "general-summary": first_table_of("general"),
         "before-convergence": first_table_of("before-convergence"),
+        "choice-of-moves": first_table_of("choice-of-moves"),
     },
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},

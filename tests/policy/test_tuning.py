@@ -13,7 +13,7 @@ from policrf.policy.checkpoint import save_policy
 from policrf.policy.safetensors import read_safetensors, write_safetensors
 from policrf.policy.tuning import Tuning
 from policrf.scenes import make_family
-from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, KNOWN, UNTRAINED_STARTS, Numbers
 
 CRF = make_family("two_labels", 36, 4, seed=1)
 
@@ -23,7 +23,8 @@ def tuned(*, won=True, budget=1e-3, **numbers):
 
 
 def test_a_file_keeps_the_numbers_and_what_they_were_tuned_at(tmp_path):
-    policy = tuned(start="unary", gain=0.1, move_temperature=0.2)
+    weights = (0.1,) * len(KNOWN)
+    policy = tuned(start="unary", gain=0.1, choices=12, move_weights=weights)
     policy.save(tmp_path / "tuned.safetensors")
     stored = pc.load_policy(tmp_path / "tuned.safetensors")
     assert stored.tuning == policy.tuning
@@ -39,6 +40,8 @@ def test_a_file_keeps_the_numbers_and_what_they_were_tuned_at(tmp_path):
         ({"numbers": {"start": "sideways"}}, "start is 'sideways'"),
         ({"numbers": 3}, "numbers are a mapping"),
         ({"numbers": {"random_first": 1.5}}, "random_first must be a whole number"),
+        ({"numbers": {"move_weights": [1.0]}}, "a list of 10 numbers"),
+        ({"numbers": {"move_weights": [None] * 10}}, "finite numbers"),
         ({"numbers": {"replace_share": 0.9, "remove_share": 0.9}}, "must not exceed 1"),
         ({"nodes": 5}, "nodes is 5"),
         ({"labels": [4, 2]}, "labels is"),

@@ -8,7 +8,7 @@ file carries the tuned ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -23,6 +23,14 @@ StartName = Literal[
 CostsName = Literal["expected", "partial", "relaxed"]
 STARTS: tuple[str, ...] = get_args(StartName)
 UNTRAINED_STARTS = STARTS[:-1]  # those that need nothing learned
+KNOWN = (
+    "unary", "edges", "of_clique", "change", "drop", "downhill", "value", "present", "age", "since",
+)  # fmt: skip
+"""What is known of a clique move before it is tried, each from −1 to 1 (`refine_known`): what the
+unaries, the edges, the clique and all of these change by; the last again if it falls; the unaries
+that fall; the clique's value; the share of labels that it has; how long ago the move was tried, and
+the clique last changed."""
+MOVE_WEIGHTS = (0.0, 0.0, 0.0, 0.3, 3.0, 0.0, 0.0, 0.0, -0.3, 0.4)
 RULE = ("gain", "costs", "foresight")  # numbers of the untrained rule itself
 
 
@@ -54,6 +62,10 @@ class Numbers:
     """Of the moves of whole cliques: those that replace a label by another."""
     remove_share: float = 0.2
     """Of the moves of whole cliques: those that remove a label; the others grow one."""
+    choices: int = 8
+    """Moves of whole cliques that are drawn for one that is tried: that of the lowest score."""
+    move_weights: Sequence[float] = MOVE_WEIGHTS
+    """What each of the things that are known of such a move counts in its score (`KNOWN`)."""
     random_first: int = 50
     """Random moves a clique, or for every 30 nodes, before the moves that converge."""
     converging_share: float = 0.25
@@ -74,6 +86,9 @@ class Numbers:
         if self.costs not in get_args(CostsName):
             known = ", ".join(get_args(CostsName))
             raise InvalidOption(f"costs is {self.costs!r}; it must be one of {known}")
+        if self.move_weights is not MOVE_WEIGHTS:
+            object.__setattr__(self, "move_weights", _weights(self.move_weights))
+        require_whole_numbers(choices=self.choices)
         require_whole_numbers(at_least=0, random_first=self.random_first, foresight=self.foresight)
 
     @property
@@ -120,6 +135,18 @@ def _check_number(name: str, value: Any, most: float) -> None:
     if not is_number or not 0 <= value <= most or math.isinf(value):
         span = "0 or more" if math.isinf(most) else f"from 0 to {most:g}"
         raise InvalidOption(f"{name} is {value!r}; it must be a number, {span}")
+
+
+def _weights(values: Any) -> tuple[float, ...]:
+    if not isinstance(values, Sequence) or len(values) != len(KNOWN):
+        raise InvalidOption(
+            f"move_weights is {values!r:.60}; it must be a list of {len(KNOWN)} numbers"
+        )
+    for value in values:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
+            raise InvalidOption(f"move_weights has {value!r:.60}; they must be finite numbers")
+    return tuple(map(float, values))
 
 
 NAMES: tuple[str, ...] = tuple(field.name for field in fields(Numbers))

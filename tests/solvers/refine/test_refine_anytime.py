@@ -11,6 +11,7 @@ from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.errors import CustomPotentialFailed
 from policrf.random_numbers import new_generator
 from policrf.solvers.refine.refine_anytime import DRAW, SETTLE, UNLABEL, Kinds, advance, search_on
+from policrf.solvers.refine.refine_known import EVERY, new_memory
 from policrf.solvers.refine.refine_neighbourhoods import KEPT, MADE, STAGE, new_workspace
 from policrf.solvers.refine.refine_trial import BEST, NOW, new_trial, take_back
 from policrf.solvers.run import Run
@@ -66,6 +67,7 @@ KINDS = {
     "cliques": BOTH._replace(halfway=False),
     "halfway": BOTH._replace(cliques=False),
     "warm": BOTH._replace(temperature=0.3),
+    "chosen": BOTH._replace(halfway=False, choice=EVERY._replace(among=4)),
 }
 
 
@@ -77,9 +79,10 @@ class Search:
         self.state = new_state(self.arrays)
         load_labels(self.arrays, self.state, np.argmin(crf.unary, axis=1))
         self.trial, self.work = new_trial(self.arrays, self.state), new_workspace(self.arrays)
-        self.generator = new_generator(seed)
+        self.generator, self.memory = new_generator(seed), new_memory(self.arrays)
 
     def advance(self, kinds, last, limit=LIMITLESS):
+        kinds = kinds._replace(choice=kinds.choice._replace(memory=self.memory))
         advance(self.arrays, self.state, self.trial, self.work, self.generator, kinds, last, limit)
         raise_if_failed()
 
@@ -133,12 +136,13 @@ def test_a_move_taken_back_at_any_point_leaves_nothing_behind(name, kind):
     assert kind != "halfway" or UNLABEL in stages or SETTLE in stages
 
 
+@pytest.mark.parametrize("kind", ["warm", "chosen"])
 @pytest.mark.parametrize("name", CRFS)
-def test_slices_make_no_difference(name):
+def test_slices_make_no_difference(name, kind):
     whole, sliced = Search(CRFS[name], 7), Search(CRFS[name], 7)
-    whole.advance(KINDS["warm"], 50)
+    whole.advance(KINDS[kind], 50)
     while sliced.work.cursor[MADE] < 50:
-        sliced.advance(KINDS["warm"], 50, 3)
+        sliced.advance(KINDS[kind], 50, 3)
     assert np.array_equal(whole.trial.best, sliced.trial.best)
     assert np.array_equal(whole.state.labels, sliced.state.labels)
     assert whole.work.cursor[KEPT] == sliced.work.cursor[KEPT]

@@ -4,7 +4,7 @@ A move is drawn, made, settled by single relabels of the nodes it is about, then
 kept if the energy does not rise, and with probability exp(−change / T) if it does. T is a small
 part of the mean size of a random relabel's change, once all nodes are settled. The best labeling is
 remembered. Clique moves (`refine_cliques`) and half-way moves (`refine_halfway`) get the same share
-of the work.
+of the work. Of some clique moves that are drawn the most promising one is tried (`refine_choice`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,21 @@ from policrf.solvers.moves.violations import least_violating
 from policrf.solvers.numbers import DEFAULT, Numbers
 from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_cliques import Mix, draw_clique_move, make_clique_move
+from policrf.solvers.refine.refine_choice import consider, take_candidate
+from policrf.solvers.refine.refine_cliques import Mix, make_clique_move
 from policrf.solvers.refine.refine_halfway import (
     draw_halfway_move,
     draw_next_clique,
     label_surest,
     unlabel_nodes,
+)
+from policrf.solvers.refine.refine_known import (
+    CHOSEN,
+    EVERY,
+    OUTCOME,
+    Choice,
+    Memory,
+    new_memory,
 )
 from policrf.solvers.refine.refine_neighbourhoods import (
     AT,
@@ -59,7 +68,7 @@ from policrf.solvers.refine.refine_trial import (
 from policrf.solvers.run import Run
 from policrf.types import IntArray
 
-DRAW, MAKE, UNLABEL, LABEL, SETTLE = range(5)  # stages of a move
+DRAW, CHOOSE, MAKE, UNLABEL, LABEL, SETTLE = range(6)  # stages of a move
 SWEEPS = 20  # visits of a node while a move is settled
 FOREVER = np.iinfo(np.int64).max  # moves, where only time ends the search
 OFFER = 0.02  # seconds between two labelings that are offered
@@ -77,14 +86,18 @@ class Kinds(NamedTuple):
     share: float = DEFAULT.halfway_share  # of the work that half-way moves get
     gain: float = DEFAULT.halfway_gain  # what a unit of a label's gain counts in a half-way move
     mix: Mix = Mix(DEFAULT.replace_share, DEFAULT.remove_share)
+    choice: Choice = EVERY  # of clique moves
 
 
-def kinds_of(numbers: Numbers, unit: float, *, cliques: bool, halfway: bool) -> Kinds:
+def kinds_of(
+    numbers: Numbers, unit: float, memory: Memory, *, cliques: bool = True, halfway: bool = True
+) -> Kinds:
     """The moves that the numbers ask for; `unit` is the mean size of a random relabel's change."""
     return Kinds(
         cliques, halfway, numbers.move_temperature * unit, numbers.sweep,
         float(numbers.halfway_share), float(numbers.halfway_gain),
         Mix(float(numbers.replace_share), float(numbers.remove_share)),
+        Choice(numbers.choices, np.array(numbers.move_weights), unit or 1.0, memory),
     )  # fmt: skip
 
 
@@ -100,11 +113,11 @@ def search_on(
     load_labels(arrays, state, labels)
     made = run.info.setdefault("random_moves", {"made": 0, "kept": 0})
     generator = new_generator(run.seed + made["made"])
-    trial, work = new_trial(arrays, state), new_workspace(arrays)
+    trial, work, memory = new_trial(arrays, state), new_workspace(arrays), new_memory(arrays)
     settle_all(work)
     offered, offered_at = 0.0, run.elapsed()
     pace = Pace(run, first_visits(run, FIRST))
-    kinds = kinds_of(numbers, 0.0, cliques=cliques, halfway=halfway)
+    kinds = kinds_of(numbers, 0.0, memory, cliques=cliques, halfway=halfway)
     forbidden = int(trial.forbidden[BEST])
     while work.cursor[MADE] < last and not run.expired():
         settling = work.cursor[MADE] == 0
@@ -117,7 +130,7 @@ def search_on(
                 break  # a move takes longer than that too
             unit = mean_change(arrays, state, generator, PROBES)
             raise_if_failed()
-            kinds = kinds_of(numbers, unit, cliques=cliques, halfway=halfway)
+            kinds = kinds_of(numbers, unit, memory, cliques=cliques, halfway=halfway)
         better = trial.energy[BEST] != offered or trial.forbidden[BEST] != forbidden
         if better and run.elapsed() - offered_at > OFFER:
             run.offer(trial.best)
@@ -126,7 +139,7 @@ def search_on(
             if run.proven():
                 break
     if work.cursor[STAGE] == SETTLE:
-        judge(arrays, state, trial, generator, 0.0)  # the first one may have taken all the time
+        judge(arrays, state, trial, generator, 0.0, 0)  # the first one may have taken all the time
     labels[:] = trial.best
     made["made"] += int(work.cursor[MADE])
     made["kept"] += int(work.cursor[KEPT])
@@ -178,6 +191,12 @@ def advance(
                 return
             draw(a, s, t, w, generator, kinds)
             limit -= 1 + w.cursor[SCOPE] // 10
+        elif stage == CHOOSE:
+            limit -= 1 + consider(a, s, t, w, generator, kinds.mix, kinds.choice) // 10
+            w.cursor[CLIQUE_WORK] += before - limit
+            if w.cursor[AT] >= kinds.choice.among:
+                take_candidate(a, s, w, kinds.choice)
+                begin(w, MAKE)
         elif stage == MAKE:
             limit = make_clique_move(a, s, t, w, limit)
             w.cursor[CLIQUE_WORK] += before - limit
@@ -200,8 +219,9 @@ def advance(
             if w.cursor[UNCHANGED] >= w.cursor[SCOPE] or (
                 w.cursor[VISITS] >= SWEEPS * w.cursor[SCOPE]
             ):
-                w.cursor[KEPT] += judge(a, s, t, generator, kinds.temperature)
+                kinds.choice.memory.known[CHOSEN, OUTCOME] = s.total[0]
                 w.cursor[MADE] += 1
+                w.cursor[KEPT] += judge(a, s, t, generator, kinds.temperature, w.cursor[MADE])
                 begin(w, DRAW)
 
 
@@ -233,15 +253,13 @@ def draw(a: Arrays, s: State, t: Trial, w: Workspace, generator: Generator, kind
         w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, 1
         begin(w, UNLABEL)
         return
-    i = below(generator, len(s.labels))
     work = w.cursor[HALFWAY_WORK] + w.cursor[CLIQUE_WORK]
     if kinds.cliques and not (kinds.halfway and w.cursor[HALFWAY_WORK] < kinds.share * work):
         w.cursor[KIND] = CLIQUE_WORK
-        draw_clique_move(a, s, w, i, generator, kinds.mix)
-        begin(w, MAKE)
+        begin(w, CHOOSE)
     else:
         w.cursor[KIND], w.cursor[GAINS] = HALFWAY_WORK, below(generator, 2)
-        draw_halfway_move(a, s, w, i, generator)
+        draw_halfway_move(a, s, w, below(generator, len(s.labels)), generator)
         begin(w, UNLABEL)
 
 

@@ -10,26 +10,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from policrf.compiled import inner
 from policrf.crf.arrays import Arrays
 from policrf.crf.state import State
 from policrf.random_numbers import Generator, below, uniform
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.refine.refine_answers import node_costs
-from policrf.solvers.refine.refine_neighbourhoods import (
-    AT,
-    BALL,
-    CLIQUE,
-    LENGTH,
-    NEW,
-    OLD,
-    SCOPE,
-    Workspace,
-    collect_ball,
-    collect_members,
-    draw_clique,
-)
+from policrf.solvers.refine.refine_neighbourhoods import AT, LENGTH, NEW, OLD, Workspace
 from policrf.solvers.refine.refine_trial import Trial, try_label
+from policrf.types import IntArray
 
 PRESENT = 0.5  # share of those that replace a label: by one that the clique has already
 
@@ -41,37 +32,35 @@ class Mix(NamedTuple):
     remove: float
 
 
+class Drawn(NamedTuple):
+    """A move: label `old` to `new`; no label `old`: `new` grows; no `new`: `old` is removed."""
+
+    old: int
+    new: int
+    most: float  # that a member may pay for the growing label, by the unaries
+
+
 @inner
-def draw_clique_move(
-    a: Arrays, s: State, w: Workspace, i: int, generator: Generator, mix: Mix
-) -> None:
-    """Draw a move of a clique of node i: into `nodes`, OLD and NEW; no label OLD: grow NEW.
+def draw_labels(
+    a: Arrays, s: State, i: int, members: IntArray, start: int, size: int, generator: Generator,
+    mix: Mix,
+) -> Drawn:  # fmt: skip
+    """Draw a move of node i and the `size` members from `start` on.
 
     A growing label takes the cheapest members. How many is as the cheaper of two random members.
     """
-    c = draw_clique(a, i, generator)
-    w.cursor[CLIQUE] = c
-    if c < 0:
-        collect_ball(a, w, i, BALL, generator)
-    else:
-        size = a.clique_ptr[c + 1] - a.clique_ptr[c]
-        collect_members(a, s.labels, w, c, 0, size, -1)
-    n = w.cursor[LENGTH]
-    for at in range(n):
-        w.scope[at] = w.nodes[at]
-    w.cursor[SCOPE] = n
     kind, own = uniform(generator), s.labels[i]
-    w.cursor[OLD], w.cursor[NEW] = own, -1
     if kind < mix.replace:
-        label = s.labels[w.nodes[below(generator, n)]]
+        label = s.labels[members[start + below(generator, size)]]
         if label == own or kind >= mix.replace * PRESENT:
             label = (own + 1 + below(generator, a.cardinalities[i] - 1)) % a.cardinalities[i]
-        w.cursor[NEW] = label
-    elif kind >= mix.replace + mix.remove:
-        w.cursor[OLD], w.cursor[NEW] = -1, below(generator, a.cardinalities[i])
-        first = growth_cost(a, s, w.nodes[below(generator, n)], w.cursor[NEW])
-        second = growth_cost(a, s, w.nodes[below(generator, n)], w.cursor[NEW])
-        w.margin[0] = min(first, second)  # scratch space here: the most that a member may pay
+        return Drawn(own, label, np.inf)
+    if kind < mix.replace + mix.remove:
+        return Drawn(own, -1, np.inf)
+    label = below(generator, a.cardinalities[i])
+    first = growth_cost(a, s, members[start + below(generator, size)], label)
+    second = growth_cost(a, s, members[start + below(generator, size)], label)
+    return Drawn(-1, label, min(first, second))
 
 
 @inner

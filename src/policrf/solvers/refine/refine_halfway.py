@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policrf.compiled import inner
+from policrf.compiled import inlined, inner
 from policrf.crf.arrays import PARTIAL, Arrays
 from policrf.crf.potentials import COMPLETE
 from policrf.crf.state import State
@@ -163,7 +163,7 @@ def label_surest(a: Arrays, s: State, t: Trial, w: Workspace, gain: float) -> in
     return priced
 
 
-@inner
+@inlined
 def hears(a: Arrays, w: Workspace, i: int, mark: int) -> bool:
     """Whether node i is in a clique that carries the mark."""
     for k in range(a.node_ptr[i], a.node_ptr[i + 1]):

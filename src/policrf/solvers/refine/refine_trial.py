@@ -36,6 +36,7 @@ class Trial(NamedTuple):
     energy: FloatArray  # [2]; finite sum NOW and of BEST, relative to that at the beginning
     forbidden: IntArray  # [2]; infinite terms NOW and of BEST
     margin: FloatArray  # [1]; changes below it are rounding
+    changed_at: IntArray  # [C]; number of the last move that changed the clique, and was kept
     answers: Answers  # of cliques to their members, given the labels as they stand
 
 
@@ -53,6 +54,7 @@ def new_trial(a: Arrays, s: State) -> Trial:
         energy=np.zeros(2),
         forbidden=np.full(2, s.forbidden[0], np.int64),
         margin=np.array([RELATIVE * largest(a)]),
+        changed_at=np.zeros(len(a.clique_kind), np.int64),
         answers=new_answers(a),
     )
 
@@ -114,14 +116,17 @@ def take_back(a: Arrays, s: State, t: Trial) -> None:
 
 
 @inner
-def accept(s: State, t: Trial) -> None:
+def accept(a: Arrays, s: State, t: Trial, number: int) -> None:
     """Keep the move, and its labeling if it is the best so far."""
     for n in range(t.lengths[N_CHANGED]):
         i = t.changed[n]
-        if s.labels[i] != t.before[i] and not t.differs[i]:
-            t.differs[i] = True
-            t.different[t.lengths[N_DIFFERENT]] = i
-            t.lengths[N_DIFFERENT] += 1
+        if s.labels[i] != t.before[i]:
+            for k in range(a.node_ptr[i], a.node_ptr[i + 1]):
+                t.changed_at[a.node_clique[k]] = number
+            if not t.differs[i]:
+                t.differs[i] = True
+                t.different[t.lengths[N_DIFFERENT]] = i
+                t.lengths[N_DIFFERENT] += 1
         t.before[i] = -1
     t.lengths[N_CHANGED] = 0
     t.energy[NOW] += s.total[0]
@@ -139,7 +144,9 @@ def accept(s: State, t: Trial) -> None:
 
 
 @leaf
-def judge(a: Arrays, s: State, t: Trial, generator: Generator, temperature: float) -> bool:
+def judge(
+    a: Arrays, s: State, t: Trial, generator: Generator, temperature: float, number: int
+) -> bool:
     """Accept the move, or take it back; uphill with probability exp(−change / temperature)."""
     change, more = s.total[0], s.forbidden[0] - t.forbidden[NOW]
     kept = more < 0 or (
@@ -150,7 +157,7 @@ def judge(a: Arrays, s: State, t: Trial, generator: Generator, temperature: floa
         )
     )
     if kept:
-        accept(s, t)
+        accept(a, s, t, number)
     else:
         take_back(a, s, t)
     return kept

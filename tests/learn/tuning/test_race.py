@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from policrf.learn.tuning.candidates import SPACE, first_candidates, neighbour, 
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.race import AT_FIRST, LEAST_SOLVES, Racer
 from policrf.learn.tuning.trials import Measured
-from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, KNOWN, UNTRAINED_STARTS, Numbers
 
 
 def noise(numbers: Numbers, trial: int) -> float:
@@ -138,3 +139,14 @@ def test_a_solve_that_takes_all_the_time_ends_the_race():
     best, _, solves = raced(slow)
     assert best == DEFAULT
     assert solves == AT_FIRST + 1
+
+
+def test_learned_changes_race_with_the_default_and_with_the_best():
+    rng = np.random.default_rng(0)
+    learned = {"choices": 12, "move_weights": (0.5,) * len(KNOWN)}
+    first = first_candidates(10, rng, learned)
+    assert first[:2] == [DEFAULT, replace(DEFAULT, **learned)]
+    best = Numbers(start="unary")
+    later = next_candidates(10, [best], rng, learned)
+    assert later[:3] == [DEFAULT, best, replace(best, **learned)]
+    assert replace(DEFAULT, **learned) not in first_candidates(40, np.random.default_rng(0))

@@ -31,27 +31,34 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "halfway_gain": (0.0, 0.1, 0.3, 0.6, 1.0),
     "replace_share": (0.2, 0.4, 0.6, 0.8),
     "remove_share": (0.0, 0.1, 0.2, 0.4),
+    "choices": (1, 4, 8, 12),
     "random_first": (0, 5, 50, 500, 5000),
     "converging_share": (0.05, 0.25, 0.6),
 }
+Changes = dict[str, Any]
 CHANGED = 0.5  # probability that a random candidate draws a number
 # What first passes are tried with, one at a time: they leave little time, and good labels.
-PASS_CHANGES: tuple[dict[str, Any], ...] = (
+PASS_CHANGES: tuple[Changes, ...] = (
     {"icm": True}, {"sweep": False}, {"icm": True, "sweep": False}, {"random_first": 0},
     {"move_temperature": 0.0}, {"halfway_share": 0.0, "sweep": False}, {"converging_share": 0.6},
 )  # fmt: skip
 
 
-def first_candidates(count: int, rng: np.random.Generator) -> list[Numbers]:
-    """`count` different candidates for the first race; the default is number 0."""
-    return list(islice(_distinct(_first(rng)), count))
+def first_candidates(
+    count: int, rng: np.random.Generator, learned: Changes | None = None
+) -> list[Numbers]:
+    """`count` different candidates for the first race; the default is number 0.
+
+    `learned`: changes that come from learning, tried with the default, and later with the best.
+    """
+    return list(islice(_distinct(_first(rng, learned or {})), count))
 
 
 def next_candidates(
-    count: int, elite: Sequence[Numbers], rng: np.random.Generator
+    count: int, elite: Sequence[Numbers], rng: np.random.Generator, learned: Changes | None = None
 ) -> list[Numbers]:
     """For a later race: the default, the elite, and neighbours of the elite."""
-    return list(islice(_distinct(_later(elite, rng)), count))
+    return list(islice(_distinct(_later(elite, rng, learned or {})), count))
 
 
 def pass_candidates(
@@ -74,9 +81,10 @@ def _with_pass(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[N
         yield replace(near, start="first_pass")
 
 
-def _first(rng: np.random.Generator) -> Iterator[Numbers]:
+def _first(rng: np.random.Generator, learned: Changes) -> Iterator[Numbers]:
     yield DEFAULT
-    changes: list[dict[str, Any]] = [{"start": start} for start in SPACE["start"][1:]]
+    yield replace(DEFAULT, **learned)
+    changes: list[Changes] = [{"start": start} for start in SPACE["start"][1:]]
     changes += [{"start": s, "icm": True} for s in ("unary", "known_part")]
     changes += [{"start": "highest_confidence_first", "icm": True}]
     changes += [{"start": s, "sweep": False, "halfway_share": 0.0} for s in ("unary", "by_edges")]
@@ -88,9 +96,12 @@ def _first(rng: np.random.Generator) -> Iterator[Numbers]:
         yield random_numbers(rng)
 
 
-def _later(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[Numbers]:
+def _later(
+    elite: Sequence[Numbers], rng: np.random.Generator, learned: Changes
+) -> Iterator[Numbers]:
     yield DEFAULT
     yield from elite
+    yield from (replace(one, **learned) for one in elite[:2])
     while True:
         yield neighbour(elite[int(rng.integers(len(elite)))], rng)
 
@@ -110,7 +121,7 @@ def random_numbers(rng: np.random.Generator) -> Numbers:
 def neighbour(numbers: Numbers, rng: np.random.Generator) -> Numbers:
     """One or two numbers moved to the next value of their list, or drawn anew where unordered."""
     while True:
-        changes: dict[str, Any] = {}
+        changes: Changes = {}
         names = [name for name in SPACE if numbers.start == "rule" or name not in RULE]
         for name in rng.choice(names, size=1 + int(rng.random() < 0.5), replace=False):
             values, value = SPACE[str(name)], getattr(numbers, str(name))
@@ -128,7 +139,7 @@ def _draw(values: Sequence[Any], rng: np.random.Generator) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
-def _allowed(numbers: Numbers, changes: dict[str, Any]) -> Numbers | None:
+def _allowed(numbers: Numbers, changes: Changes) -> Numbers | None:
     """The numbers with these changes; those of the rule at their default where none labels."""
     try:
         found = replace(numbers, **changes)

@@ -16,7 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from policrf.learn.tuning.candidates import first_candidates, next_candidates, pass_candidates
+from policrf.learn.tuning.candidates import (
+    Changes,
+    first_candidates,
+    next_candidates,
+    pass_candidates,
+)
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Measured
@@ -60,6 +65,7 @@ class Racer:
         self.rng = np.random.default_rng(seed)
         self.energies: dict[Numbers, list[float]] = {}
         self.elite: list[Numbers] = []  # of all races so far, the default never
+        self.learned: Changes = {}  # that race along
         self.spent, self.solving, self.solves, self.races = 0.0, 0.0, 0, 0
         self.at_first = AT_FIRST
 
@@ -80,9 +86,9 @@ class Racer:
                 if first and first_pass:
                     candidates = pass_candidates(count, elite, self.rng)
                 elif first or not elite:
-                    candidates = first_candidates(count, self.rng)
+                    candidates = first_candidates(count, self.rng, self.learned)
                 else:
-                    candidates = next_candidates(count, elite, self.rng)
+                    candidates = next_candidates(count, elite, self.rng, self.learned)
                 self._race(candidates, stop)
             finalists = [*self._finalists(False), *self._finalists(True)]
             self._extend([DEFAULT, *finalists], self.most_trials, until)

@@ -1,21 +1,28 @@
-"""The search on training instances: numbers race, a first pass is learned, then it races too."""
+"""The search on training instances: numbers race, a first pass is learned, then it races too.
+
+Before the first race, which clique moves to try is learned from moves; it is one of the numbers.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
+from policrf.evaluation.cpu_time import cpu_budgets
 from policrf.learn.first_pass.learn_pass import learn_pass
+from policrf.learn.move_weights import with_learned_choice
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.judge import PASS, TUNED, Judged
 from policrf.learn.tuning.race import Racer, Report
-from policrf.learn.tuning.trials import Measured, Trials
+from policrf.learn.tuning.trials import Measured, Trials, crf_of
 from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
 SEEDS = 4  # of every training instance, at most
 NUMBERS_SHARE, LEARN_SHARE = 0.45, 0.25  # of the seconds, where a first pass is learned; then races
+CHOICE_SHARE = 0.05  # of the seconds, to learn which moves to try
 
 
 class Search:
@@ -40,6 +47,7 @@ class Search:
 
         `passes` of a first pass, 0: none is learned; it begins with the weights of `begin`.
         """
+        self._learn_choice(seconds)
         self.racer.run(NUMBERS_SHARE * seconds if passes else seconds)
         if passes:
             self._learn(seconds, passes, begin)
@@ -48,6 +56,22 @@ class Search:
         if passed != DEFAULT and self.racer.against(passed, tuned).limit < 0:
             self.found[PASS] = passed
         return self.found
+
+    def _learn_choice(self, seconds: float) -> None:
+        """Which clique moves to try, learned from moves that were tried; it races like the rest."""
+        crfs = [crf_of(problem) for problem in self.trials.problems]
+
+        def find() -> dict[str, Any]:
+            with cpu_budgets():
+                begun = time.perf_counter()
+                found = with_learned_choice(
+                    crfs, self.trials.budget, seed=self.seed, seconds=CHOICE_SHARE * seconds
+                )
+                return {"changes": found.changes, "spent": time.perf_counter() - begun}
+
+        told = self.journal.recall("choice of moves", find)
+        self.racer.spent += float(told["spent"])
+        self.racer.learned = Numbers.from_dict(told["changes"]).changes
 
     def _learn(self, seconds: float, passes: int, begin: FirstPass | None) -> None:
         report, before = self.report, self.racer.spent

@@ -60,8 +60,7 @@ def at_once(work, count):
 def test_reinforced_labels_are_lower_than_beliefs(family):
     crf = make_frustrated(family, 900, 4, degree=6, seed=3)
     few, many = (
-        reinforced_labels(crf.arrays, new_generator(1), 0.3, sweeps, at_once)
-        for sweeps in (1, 40)
+        reinforced_labels(crf.arrays, new_generator(1), 0.3, sweeps, at_once) for sweeps in (1, 40)
     )
     assert crf.energy(many) < 0.8 * crf.energy(few) < 0
 

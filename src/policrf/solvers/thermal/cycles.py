@@ -99,9 +99,9 @@ def _go_through(
             _meet(several)
             if first.run.proven():
                 return False
-            if stage.func is Replica.cycle and first.cycles == ASKED and worth is not None:
-                if not worth(first.best):
-                    return False
+            asked = stage.func is Replica.cycle and first.cycles == ASKED
+            if asked and worth is not None and not worth(first.best):
+                return False
             if stage.func is Replica.balls and small and in_vain:
                 break
     return True

@@ -137,9 +137,7 @@ class Replica:
         def in_slices(work: Callable[[int, int], None], end: int) -> bool:
             return self._in_slices(work, 0, end, pace) == end
 
-        labels = reinforced_labels(
-            self.arrays, self._generator, HEAT * self.hot, sweeps, in_slices
-        )
+        labels = reinforced_labels(self.arrays, self._generator, HEAT * self.hot, sweeps, in_slices)
         if labels is None:
             return False
         self.kept.labels[:] = labels
@@ -192,7 +190,7 @@ class Replica:
         return self._advance(cooling, ball, 0, looks) == looks
 
     def _advance(self, cooling: Cooling, ball: IntArray | None, done: int, end: int) -> int:
-        """The looks `done` … `end` of a cycle, of a ball or of all nodes; how many are done then."""
+        """The looks `done` … `end` of a cycle, of a ball or of all nodes; how far it came."""
         tools = self.arrays, self.kept, self._generator, LOGS, cooling
 
         def work(first: int, stop: int) -> None:
@@ -203,10 +201,8 @@ class Replica:
 
         return self._in_slices(work, done, end, self._pace)
 
-    def _in_slices(
-        self, work: Callable[[int, int], None], done: int, end: int, pace: Pace
-    ) -> int:
-        """work(first, stop) of all from `done` to `end`, as long as there is time; how far it came."""
+    def _in_slices(self, work: Callable[[int, int], None], done: int, end: int, pace: Pace) -> int:
+        """work(first, stop) from `done` to `end`, while there is time; how far it came."""
         while done < end and not self._expired():
             size = pace.begin()
             stop = min(done + size, end)

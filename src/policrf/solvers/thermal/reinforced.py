@@ -8,7 +8,7 @@ find in the same time: messages agree on the large, and cycles mend what is left
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from policrf.types import IntArray
 
 HEAT = 0.4  # temperature of messages, in units of the highest one of cycles
 PULL = 0.6  # power of a node's last belief in its next one, in the end
+PEEKS = (0.5, 0.75)  # of the sweeps, after which labels are looked at on the way
 MOST_NODES = 3  # of a table
 SHARED = 4  # times as many entries as the model keeps, where tables share them, are too many
 
@@ -35,8 +36,8 @@ def can_reinforce(a: Arrays) -> bool:
 
 def reinforced_labels(
     a: Arrays, generator: Generator, temperature: float, sweeps: int, in_slices: InSlices
-) -> IntArray | None:
-    """The labels `[N]` that nodes believe in after so many sweeps; None if time ran out before.
+) -> Iterator[IntArray | None]:
+    """The labels `[N]` that nodes believe in, on the way and in the end; None if time ran out.
 
     Parameters
     ----------
@@ -52,15 +53,17 @@ def reinforced_labels(
         Does work(first, stop) for all of 0 … n − 1, given as (work, n), with looks at the clock in
         between; False if time ran out.
     """
-    beliefs = new_beliefs(a)
-    n_terms = len(a.edges) + len(a.clique_kind)
-    if not in_slices(partial(weigh, a, beliefs, temperature), n_terms):
-        return None
+    beliefs, labels = new_beliefs(a), np.empty(len(a.unary), np.int64)
+    looks = {round(part * sweeps) for part in PEEKS} | {sweeps}
+    if not in_slices(partial(weigh, a, beliefs, temperature), len(a.edges) + len(a.clique_kind)):
+        yield None
+        return
     for number in range(sweeps):
         pull = PULL * (number / sweeps) ** 2
         work = partial(visit, a, beliefs, generator, temperature, pull, number % 2 == 1)
         if not in_slices(work, len(a.unary)):
-            return None
-    labels = np.empty(len(a.unary), np.int64)
-    likeliest(a, beliefs, labels)
-    return labels
+            yield None
+            return
+        if number + 1 in looks:
+            likeliest(a, beliefs, labels)
+            yield labels

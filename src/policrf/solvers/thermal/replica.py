@@ -131,18 +131,21 @@ class Replica:
         return True
 
     def believe(self, sweeps: int) -> bool:
-        """Cross with labels of reinforced messages; False if time ran out: nothing has changed."""
+        """Cross with labels of reinforced messages, on their way too; False if time ran out."""
         pace = Pace(self.run, FIRST_VISITS)
 
         def in_slices(work: Callable[[int, int], None], end: int) -> bool:
             return self._in_slices(work, 0, end, pace) == end
 
-        labels = reinforced_labels(self.arrays, self._generator, HEAT * self.hot, sweeps, in_slices)
-        if labels is None:
-            return False
-        self.kept.labels[:] = labels
-        load_costs(self.arrays, self.kept)
-        return self._settle() and self._cross()
+        heat = HEAT * self.hot
+        for labels in reinforced_labels(self.arrays, self._generator, heat, sweeps, in_slices):
+            if labels is None:
+                return False
+            self.kept.labels[:] = labels
+            load_costs(self.arrays, self.kept)
+            if not (self._settle() and self._cross()):
+                return False
+        return True
 
     def _mild_cooling(self, sweeps: int) -> Cooling:
         return self._cooling(MILDEST + (HOTTEST - MILDEST) * uniform(self._generator), sweeps)

@@ -70,10 +70,7 @@ class Figures:
 
 def _in_order(found: Sequence[str], known: Sequence[str]) -> list[str]:
     """Each once: those of the default grid in its order, then all others."""
-    return [
-        *(name for name in known if name in found),
-        *dict.fromkeys(name for name in found if name not in known),
-    ]
+    return list(dict.fromkeys([*(name for name in known if name in found), *found]))
 
 
 def tables(results: Sequence[Result], grid: LargeGrid) -> list[Table]:

@@ -143,7 +143,7 @@ def test_time_is_used_and_kept():
     pc.solve(crf, "annealing", seconds=0.05)
     began = time.perf_counter()
     solution = pc.solve(crf, "annealing", seconds=0.5)
-    assert 0.5 <= solution.seconds < 1.5
+    assert 0.49 <= solution.seconds < 1.5  # a reserve for the last labels may be left
     assert time.perf_counter() - began < 2
     assert len(solution.trace) > 3
     energies = [step.energy for step in solution.trace]

@@ -16,6 +16,8 @@ from policrf.optional import need
 from policrf.plots.colours import label_colours, overlay
 from policrf.types import LabelMap, Pixels
 
+PANELS = 4  # of a row of lines, at most
+
 if TYPE_CHECKING:
     from policrf.vision.record import Record
 
@@ -183,14 +185,14 @@ class Lines:
 def line_figure(
     path: str | Path, panels: Sequence[Lines], x_name: str, y_name: str, *, title: str = ""
 ) -> None:
-    """Lines over a logarithmic x, panels side by side, one legend; a name has one colour.
+    """Lines over a logarithmic x, up to four panels a row, one legend; a name has one colour.
 
     Parameters
     ----------
     path
         Where the picture goes.
     panels
-        From left to right.
+        From left to right, row by row.
     x_name
         What x is, with its unit.
     y_name
@@ -199,11 +201,16 @@ def line_figure(
         Above all panels.
     """
     figure_module = need("matplotlib.figure", "matplotlib")
-    figure = figure_module.Figure(figsize=(max(8.0, 4.4 * len(panels)), 5.0), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    columns = min(len(panels), PANELS)
+    rows = -(-len(panels) // columns)
+    size = max(8.0, 4.4 * columns), 5.0 if rows == 1 else 3.4 * rows + 1.0
+    figure = figure_module.Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     drawn: dict[str, Any] = {}
-    for axis, panel in zip(axes, panels, strict=True):
+    for axis, panel in zip(axes.flat, panels, strict=False):
         for k, name in enumerate(names):
             if name in panel.lines:
                 x, y = panel.lines[name]
@@ -216,11 +223,12 @@ def line_figure(
         axis.set_title(panel.title, fontsize=10)
         axis.set_xlabel(x_name)
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel(y_name)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(y_name)
     figure.legend(
         handles=[drawn[name] for name in names],
         loc="outside lower center",
-        ncols=min(len(names), max(4, 2 * len(panels))) or 1,
+        ncols=min(len(names), max(4, 2 * columns)) or 1,
         fontsize=8,
         frameon=False,
     )

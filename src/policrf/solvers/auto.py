@@ -5,8 +5,8 @@
                                       without them, or few questions (`ask_halfway`); then refine
     tables beyond what a cut takes    messages, then refine
     all else                          cuts, then refine
-    edges and tables that contradict  annealing (thermal cycles) alone, an attempt at a proof where
-    each other much (`frustration`)   there are few nodes
+    edges and tables that contradict  annealing (thermal cycles) with reinforced messages, an
+    each other much (`frustration`)   attempt at a proof where there are few nodes
     while `seconds` are left          regions solved exactly (`lns`), exact, annealing, then
                                       refine's moves to the end
 
@@ -135,9 +135,9 @@ def _prove_and_search(run: Run) -> None:
 
 
 def _search(run: Run, threads: int) -> bool:
-    """Annealing with all the time, unless nodes are so few that a proof may be had.
+    """Annealing and reinforced messages with all the time, unless few nodes let hope for a proof.
 
-    It starts from beliefs where there are few cycles.
+    They start from the beliefs of min-sum messages where there are few cycles.
     False if the first cycles show that the CRF is not frustrated.
     """
 
@@ -148,7 +148,7 @@ def _search(run: Run, threads: int) -> bool:
     def anneal(run: Run) -> None:
         sweeps = SWEEPS if run.seconds is None else math.inf
         start = run.start_labels() if run.best is None else run.best.copy()
-        cycle_on(run, start, sweeps=sweeps, threads=threads, worth=frustrated)
+        cycle_on(run, start, sweeps=sweeps, threads=threads, worth=frustrated, messages=True)
 
     found: list[bool] = []
     if run.initial is None and _beliefs_pay(run):

@@ -73,6 +73,6 @@ def test_auto_anneals_frustrated_fields():
     solution = pc.solve(crf, seconds=0.3)
     assert [step[0] for step in solution.info["steps"]] == ["annealing"]
     assert solution.seconds >= 0.3
-    assert pc.solve(crf).energy == pc.solve(crf, "annealing").energy
+    assert pc.solve(crf).energy < pc.solve(crf, "annealing").energy  # messages help
     start = np.zeros(600, np.int64)
     assert pc.solve(crf, initial=start).energy < crf.energy(start)

@@ -40,8 +40,8 @@ class Figures:
                 self.proven.add(crf)
             if result.get("cpu_seconds", 0.0) > LATE * cell[2] * threads_of(cell[1]):
                 self.late.add(cell)
-        self.fields = list(dict.fromkeys(field for field, _, _ in self.energies))
-        self.rows = list(dict.fromkeys(row for _, row, _ in self.energies))
+        self.fields = _in_order([field for field, _, _ in self.energies], LargeGrid.fields)
+        self.rows = _in_order([row for _, row, _ in self.energies], LargeGrid.solvers)
         self.others = [
             row for row in self.rows if row not in ("auto", *PROOFS) and threads_of(row) == 1
         ]
@@ -66,6 +66,11 @@ class Figures:
         if not seeds:
             return None
         return float(np.mean([percent_above(mine[seed], other[seed]) for seed in seeds]))
+
+
+def _in_order(found: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Each once: those of the default grid in its order, then all others."""
+    return list(dict.fromkeys([*(name for name in known if name in found), *found]))
 
 
 def tables(results: Sequence[Result], grid: LargeGrid) -> list[Table]:
@@ -172,7 +177,10 @@ def all_solves(results: Sequence[Result]) -> Table:
 
 
 def draw(results: Sequence[Result], folder: Path) -> list[Path]:
-    """large-FAMILY.png for each family, one panel a field: mean gap against CPU time."""
+    """large-FAMILY.png for each family, one panel a field: mean gap against CPU time.
+
+    Rows that are far above the others at every budget are left out.
+    """
     figures, written = Figures(results), []
     for family in FRUSTRATED:
         fields = [field for field in figures.fields if FieldSpec.parse(field).family == family]
@@ -201,4 +209,6 @@ def _panel(figures: Figures, field: str) -> Lines:
             lines[row] = [cell[2] for cell in found], gaps
     highest = sorted(gap for _, gaps in lines.values() for gap in gaps)
     top = 1.2 * highest[int(0.8 * (len(highest) - 1))] if highest else 1.0
-    return Lines(field, lines, (-0.03 * max(top, 1e-3), max(top, 1e-3)))
+    top = max(top, 1e-3)
+    shown = {row: line for row, line in lines.items() if min(line[1]) <= top}
+    return Lines(field, shown, (-0.03 * top, top))

@@ -1,1 +1,1 @@
-"""Thermal cycles for tables and Potts edges: kept costs, sweeps, balls, crossing by region."""
+"""Thermal cycles for tables and Potts edges: kept costs, sweeps, crossing by region, messages."""

@@ -3,7 +3,8 @@
 One labeling goes through the first cycles alone. Then replicas of it go on by themselves, each with
 random numbers of its own, and meet after every cycle: the first is crossed with all others, region
 by region, and they start again from what that gave. The answer depends on their number and the
-seed, not on the number of threads that they share.
+seed, not on the number of threads that they share. Where reinforced messages are asked for, they
+follow the first cycle and then each that is the longest so far.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from operator import methodcaller
+from functools import partial
 
 from policrf.solvers.run import Run
+from policrf.solvers.thermal.reinforced import can_reinforce
 from policrf.solvers.thermal.replica import Replica, seconds_to_begin
-from policrf.solvers.thermal.schedule import LARGE, ball_parts
+from policrf.solvers.thermal.schedule import LARGE, ball_parts, message_sweeps
 from policrf.types import IntArray
 
-Stage = Callable[[Replica], bool]
+Stage = partial[bool]  # of a method of Replica; False if time ran out
 Each = Callable[[Stage, list[Replica]], Iterable[bool]]
 OFFER = 0.02  # seconds between two labelings that are offered
 RESERVE = 1.2  # times as long as offering labels took, kept for the last ones
@@ -29,7 +31,7 @@ ALONE = 31  # cycles of the first replica before others join it
 def cycle_on(
     run: Run, labels: IntArray, *, hot: float = 0.5, cold: float = 0.12,
     sweeps: float = float("inf"), replicas: int = 2, threads: int = 1,
-    worth: Callable[[IntArray], bool] | None = None,
+    worth: Callable[[IntArray], bool] | None = None, messages: bool = False,
 ) -> None:  # fmt: skip
     """Improve `labels` [N] by thermal cycles and offer what is found.
 
@@ -49,7 +51,10 @@ def cycle_on(
         How many of them at the same time.
     worth
         Asked with the labels of the third cycle whether to go on.
+    messages
+        Whether labels of reinforced messages are crossed in, where these take the terms.
     """
+    messages = messages and can_reinforce(run.crf.arrays)
     if run.remaining() < seconds_to_begin(run) or not (run.crf.cardinalities > 1).any():
         return
     began = run.elapsed()
@@ -59,11 +64,12 @@ def cycle_on(
     first.reserve = reserve
     first.start()
     several = [first]
-    if _go_through(several, map, sweeps, math.inf if replicas == 1 else ALONE, worth):
+    alone = math.inf if replicas == 1 else ALONE
+    if _go_through(several, map, messages, sweeps, alone, worth):
         several += [first.twin(run.seed + 7919 * r) for r in range(1, replicas)]
         with ThreadPoolExecutor(threads) as pool:
             try:
-                _go_through(several, pool.map, sweeps)
+                _go_through(several, pool.map, messages, sweeps)
             finally:  # threads that nobody waits for, after Ctrl-C
                 for replica in several:
                     replica.stopped = True
@@ -73,7 +79,7 @@ def cycle_on(
 
 
 def _go_through(
-    several: list[Replica], each: Each, sweeps: float, cycles: float = math.inf,
+    several: list[Replica], each: Each, messages: bool, sweeps: float, cycles: float = math.inf,
     worth: Callable[[IntArray], bool] | None = None,
 ) -> bool:  # fmt: skip
     """Stages of all replicas, with a meeting after each; False if it has ended before `cycles`.
@@ -85,7 +91,7 @@ def _go_through(
     first = several[0]
     small = len(first.best) < LARGE
     while first.cycles < cycles:
-        for stage in _stages(first):
+        for stage in _stages(first, messages):
             before = _gained(several)
             if _sweeps(several) >= sweeps or not all(list(each(stage, several))):
                 return False
@@ -93,17 +99,22 @@ def _go_through(
             _meet(several)
             if first.run.proven():
                 return False
-            if small and in_vain and stage is not Replica.cycle:
+            asked = stage.func is Replica.cycle and first.cycles == ASKED
+            if asked and worth is not None and not worth(first.best):
+                return False
+            if stage.func is Replica.balls and small and in_vain:
                 break
-        if first.cycles == ASKED and worth is not None and not worth(first.best):
-            return False
     return True
 
 
-def _stages(replica: Replica) -> list[Stage]:
-    """Its next cycle, and the balls that follow in parts; each is False if time ran out."""
-    parts = ball_parts(replica.cycles + 1, len(replica.best))
-    return [Replica.cycle, *(methodcaller("balls", part) for part in parts)]
+def _stages(replica: Replica, messages: bool) -> list[Stage]:
+    """Its next cycle, messages if it is their turn, and the balls that follow in parts."""
+    number = replica.cycles + 1
+    found = [partial(Replica.cycle)]
+    if messages and message_sweeps(number):
+        found.append(partial(Replica.believe, sweeps=message_sweeps(number)))
+    parts = ball_parts(number, len(replica.best))
+    return found + [partial(Replica.balls, sweeps=part) for part in parts]
 
 
 def _meet(several: list[Replica]) -> None:

@@ -4,12 +4,14 @@ Cycle n takes 10 · 4^j sweeps, where 2^j is the n-th number of Luby, Sinclair a
 1, 1, 2, 1, 1, 2, 4, … The first of a length starts hottest, all others milder, at random. After a
 cycle single relabels settle the labels, and they are crossed with those before it (`crossing`).
 Later ones are followed by cycles of balls (`balls`), with up to three times as many looks at nodes.
+If asked for, labels of reinforced messages (`reinforced`) are crossed in the same way.
 What happens does not depend on how much time there is: a longer run goes on where a shorter one has
 ended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
@@ -20,13 +22,14 @@ from policrf.solvers.run import Run
 from policrf.solvers.thermal.balls import anneal_ball, close_ball, grow_ball
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.kept_costs import load_costs, new_kept
+from policrf.solvers.thermal.reinforced import HEAT, reinforced_labels
 from policrf.solvers.thermal.schedule import LONGER, SWEEPS, cycle_scale, temperatures
 from policrf.solvers.thermal.sweeps import LOGS, Cooling, anneal, settle
 from policrf.types import IntArray
 
 MILDEST, HOTTEST = 0.3, 1.0  # parts of the highest temperature that cycles start at
 LONG, PEEKS = 500, (0.55, 0.7, 0.85)  # sweeps of cycles that are looked at on their way; when
-FIRST = 1_000  # looks at nodes in the first slice
+FIRST, FIRST_VISITS = 1_000, 100  # looks at nodes in the first slice, and visits of messages
 CROSSING = 1e-6  # seconds a node that crossing may take, before it is known
 SMALLEST, LARGEST, BALL_SWEEPS = 100, 1000, 100  # nodes of balls, and sweeps of their cycles
 
@@ -127,6 +130,23 @@ class Replica:
             self.looks += BALL_SWEEPS * len(ball)
         return True
 
+    def believe(self, sweeps: int) -> bool:
+        """Cross with labels of reinforced messages, on their way too; False if time ran out."""
+        pace = Pace(self.run, FIRST_VISITS)
+
+        def in_slices(work: Callable[[int, int], None], end: int) -> bool:
+            return self._in_slices(work, 0, end, pace) == end
+
+        heat = HEAT * self.hot
+        for labels in reinforced_labels(self.arrays, self._generator, heat, sweeps, in_slices):
+            if labels is None:
+                return False
+            self.kept.labels[:] = labels
+            load_costs(self.arrays, self.kept)
+            if not (self._settle() and self._cross()):
+                return False
+        return True
+
     def _mild_cooling(self, sweeps: int) -> Cooling:
         return self._cooling(MILDEST + (HOTTEST - MILDEST) * uniform(self._generator), sweeps)
 
@@ -173,21 +193,26 @@ class Replica:
         return self._advance(cooling, ball, 0, looks) == looks
 
     def _advance(self, cooling: Cooling, ball: IntArray | None, done: int, end: int) -> int:
-        """The looks `done` … `end` of a cycle, of a ball or of all nodes; how many are done then.
-
-        In slices, as long as there is time.
-        """
+        """The looks `done` … `end` of a cycle, of a ball or of all nodes; how far it came."""
         tools = self.arrays, self.kept, self._generator, LOGS, cooling
-        while done < end and not self._expired():
-            size = self._pace.begin()
-            count = min(size, end - done)
+
+        def work(first: int, stop: int) -> None:
             if ball is None:
-                anneal(*tools, done, count)
+                anneal(*tools, first, stop - first)
             else:
-                anneal_ball(*tools, ball, done, count)
-            if count == size:  # a shorter slice says nothing of how long a whole one takes
-                self._pace.end()
-            done += count
+                anneal_ball(*tools, ball, first, stop - first)
+
+        return self._in_slices(work, done, end, self._pace)
+
+    def _in_slices(self, work: Callable[[int, int], None], done: int, end: int, pace: Pace) -> int:
+        """work(first, stop) from `done` to `end`, while there is time; how far it came."""
+        while done < end and not self._expired():
+            size = pace.begin()
+            stop = min(done + size, end)
+            work(done, stop)
+            if stop - done == size:  # a shorter slice says nothing of how long a whole one takes
+                pace.end()
+            done = stop
         return done
 
     def _peek(self) -> bool:

@@ -13,6 +13,7 @@ BALL_SHARE = 3  # looks at nodes of balls, in units of those of the cycle before
 LARGE = 4_000  # nodes, from which on balls are small parts of a field
 LARGE_SCALE = 4  # of the longest cycles of all nodes then
 PART = 160  # most sweeps of balls between two meetings of replicas
+MESSAGE_SWEEPS = 6  # of messages, a cycle so far
 RATIO = 8.0  # of the highest temperature to the lowest, at least
 
 
@@ -37,6 +38,18 @@ def ball_parts(number: int, n_nodes: int) -> list[int]:
     sweeps = SWEEPS * LONGER ** cycle_scale(number, n_nodes)
     left = BALL_SHARE * sweeps if number > BALLS_AFTER else 0
     return [PART] * (left // PART) + ([left % PART] if left % PART else [])
+
+
+def message_sweeps(number: int) -> int:
+    """Sweeps of messages that may follow the number-th cycle: the longest so far has some.
+
+    They take about as long as all cycles before them where these are few, and ever less of the time
+    where they are many.
+
+    >>> [message_sweeps(number) for number in range(1, 9)]
+    [12, 0, 24, 0, 0, 0, 48, 0]
+    """
+    return MESSAGE_SWEEPS * (number + 1) if number & (number + 1) == 0 else 0
 
 
 def luby(number: int) -> int:

@@ -20,7 +20,7 @@ from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 from policrf.types import IntArray
 
-FOLDS = 5
+FOLDS = 4
 TRUSTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 Confusions = list[IntArray]  # of every instance
 

@@ -83,11 +83,13 @@ class Learning(NamedTuple):
             report(line | {"fold": number, "seconds": before + line.get("seconds", 0.0)})
 
         chosen = self._replace(method=method, report=None if report is None else shifted)
-        if self.out is None or number == FOLDS:
+        if self.out is None:
             return chosen
-        folder = self.out / f"fold-{number}"
-        begun = bool(self.options.get("resume")) and (folder / CHECKPOINT).is_file()
-        return chosen._replace(out=folder, options=self.options | {"resume": begun})
+        folder = self.out if number == FOLDS else self.out / f"fold-{number}"
+        # A run that is resumed has begun its first part; without that, resuming is an error.
+        begun = number == 0 or (folder / CHECKPOINT).is_file()
+        resume = bool(self.options.get("resume")) and begun
+        return chosen._replace(out=folder, options=self.options | {"resume": resume})
 
 
 def learn_labels(

@@ -105,10 +105,10 @@ PARTS = {
             "search-pays",
             "general-in-auto",
             "labels-voc",
-            "labels-voc-small-units",
+            "kinds-speed",
         )
     }
-    | {"general-summary": first_table_of("general")},
+    | {"general-summary": first_table_of("general"), "labels-bars": first_table_of("labels")},
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},
     "docs/frustrated_fields.md": {

@@ -103,7 +103,6 @@ PARTS = {
             "learners",
             "shipped-policies",
             "search-pays",
-            "general-in-auto",
             "labels-voc",
             "kinds-speed",
         )

@@ -88,4 +88,4 @@ def test_a_policy_from_before_keeps_its_costs() -> None:
     del fields["units"]
     assert Spec.from_dict(fields).units is False
     assert Spec.from_dict(fields | {"units": True}).units is True
-    assert pc.load_policy("general").spec.units is False
+    assert pc.load_policy("labels").spec.units is True

@@ -64,10 +64,10 @@ def cross_fit(
         trust: [np.zeros(0, np.int64)] * len(instances) for trust in TRUSTS
     }
     for fold in range(FOLDS):
-        policy = learn_without(fold, [instances[k] for k in np.flatnonzero(folds != fold)])
+        policy = learn_without(fold, [instances[k] for k in np.flatnonzero(folds != fold).tolist()])
         for trust in TRUSTS:
             weighed = with_trust(policy, trust)
-            for k in np.flatnonzero(folds == fold):
+            for k in np.flatnonzero(folds == fold).tolist():
                 labelings[trust][k] = Engine(weighed, instances[k], track=False).label_all()[0]
     confusions = {trust: confusions_of(instances, found) for trust, found in labelings.items()}
     judged = list(labelings[TRUSTS[0]])

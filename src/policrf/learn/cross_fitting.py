@@ -73,7 +73,7 @@ def cross_fit(
     judged = list(labelings[TRUSTS[0]])
     for fold in range(FOLDS):
         trust = surest_trust(confusions, opponents, np.flatnonzero(folds != fold))
-        for k in np.flatnonzero(folds == fold):
+        for k in np.flatnonzero(folds == fold).tolist():
             judged[k] = labelings[trust][k]
     return CrossFitted(judged, surest_trust(confusions, opponents, np.arange(len(instances))))
 

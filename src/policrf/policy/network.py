@@ -32,6 +32,8 @@ shared    a learned correction of the same costs by weights that all labels shar
           score remains what the best label leads by, and cross-entropy over labels trains it. t
           (`trust`) weighs what was learned against the energy; 0 is the untrained rule.
 
+Costs c are in the CRF's own unit (`units`, `crf.units`), corrections too: E and 2 E are alike.
+
 `KINDS` says what a kind is: its tensors, how they start, and whether it sees the energy. Everybody
 else asks `Spec.sees_costs` or looks whether a tensor is there (docs/extending.md).
 """

@@ -1,6 +1,6 @@
 """Labels on real images: shared policies learned on one half of VOC val, reported on the other.
 
-    python benchmarks/labels_voc.py DATA --work tables --sizes 250 500 --seeds 3 1
+    python benchmarks/labels_voc.py DATA --work tables --sizes 250 500 --seeds 3 2
 
 The half-width net, superpixels that follow it, boxes of a detector that has not seen VOC; all terms
 of the default energy. Rows: solvers and the untrained rule, the policy `labels` as it ships, and

@@ -1,6 +1,6 @@
 """Is every shipped policy better than the untrained rule at its goal? What is not goes.
 
-    python benchmarks/shipped_policies.py --policies labels synthetic-50=labels synthetic-250=energy
+    python benchmarks/shipped_policies.py --policies labels runs/x/best.safetensors=energy
     python benchmarks/shipped_policies.py --prepared tables/half-250-half1 --energy energy.yaml ...
 
 Fresh scenes (seeds from 900,000,000; no training takes those), 21 labels, and prepared images where
@@ -134,7 +134,8 @@ def main(config: Config) -> None:
         "the untrained rule in some and worse in none.",
     )  # fmt: skip
     detail = Table(f"On fresh scenes, {config.count} a cell", columns, tuple(rows))
-    told = {"first seed": FIRST_SEED, "count": config.count, "policies": [a for a, _ in asked]}
+    names = [load_policy(source).name for source, _ in asked]
+    told = {"first seed": FIRST_SEED, "count": config.count, "policies": names}
     write_tables(config.out, config.name, [summary, detail], told)
 
 

@@ -103,13 +103,13 @@ PARTS = {
             "learners",
             "shipped-policies",
             "search-pays",
-            "general-in-auto",
             "labels-voc",
-            "labels-voc-small-units",
+            "kinds-speed",
         )
     }
     | {
         "general-summary": first_table_of("general"),
+        "labels-bars": first_table_of("labels"),
         "before-convergence": first_table_of("before-convergence"),
         "choice-of-moves": first_table_of("choice-of-moves"),
     },

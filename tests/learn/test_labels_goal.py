@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
 import policrf as pc
 from policrf.errors import InvalidInstance, InvalidOption
+from policrf.learn.cross_fitting import FOLDS, TRUSTS
 from policrf.learn.labels_goal import with_truth
 
 SCENES = [pc.make_scene(20, "C", seed=seed) for seed in range(24)]
@@ -32,6 +35,7 @@ def test_what_does_not_win_is_the_untrained_rule(tmp_path):
     policy = pc.train(SCENES, **QUICK, truth=0.3, out=tmp_path, report=lines.append)
     assert policy.training["won"] is False
     assert "the untrained rule is returned" in lines[-1]["verdict"]
+    assert "on 10 instances not seen" in lines[-1]["verdict"]
     assert policy.spec.kind == "residual"
     rows = {row[0]: row for row in lines[-1]["table"].rows}
     assert {"untrained", "trained", "alpha_expansion", "refine"} <= set(rows)
@@ -51,6 +55,35 @@ def test_true_labels_are_imitated_unless_told_otherwise(tmp_path):
     assert mixed.training["config"]["truth"] == 0.3
     known = pc.train(SCENES, "supervised", goal="labels", rounds=1, updates=2)
     assert known.training["method"] == "Supervised"
+
+
+def test_few_instances_are_cross_fitted(tmp_path):
+    """All are judged, folds and trust are on disk, and a stopped run goes on to the same end."""
+    lines = []
+    quick = SMALL | {"width": 8, "seed": 3}
+    policy = pc.train(SCENES, **quick, out=tmp_path / "one", report=lines.append)
+    assert "on 24 instances not seen" in lines[-1]["verdict"]
+    learned = pc.load_policy(tmp_path / "one" / "learned.safetensors")
+    assert learned.spec.trust == policy.training["trust"]
+    assert learned.spec.trust in TRUSTS
+    assert learned.training["instances"] == 24  # nothing is held out in the end
+    folds = [
+        pc.load_policy(tmp_path / "one" / f"fold-{k}" / "last.safetensors") for k in range(FOLDS)
+    ]
+    assert sum(24 - fold.training["instances"] for fold in folds) == 24
+    assert {line["fold"] for line in lines if "fold" in line} == set(range(FOLDS + 1))
+    # A run that was stopped in its second fold.
+    stopped = tmp_path / "two"
+    shutil.copytree(tmp_path / "one" / "fold-0", stopped / "fold-0")
+    again = pc.train(SCENES, **quick, out=stopped, resume=True)
+    assert again.training["verdict"] == policy.training["verdict"]
+
+
+def test_many_instances_are_judged_by_a_part_that_is_held_out(monkeypatch):
+    monkeypatch.setattr("policrf.learn.labels_goal.MANY", len(SCENES))
+    policy = pc.train(SCENES, **SMALL, width=8)
+    assert "on 10 instances not seen" in policy.training["verdict"]
+    assert policy.training["trust"] == 1.0
 
 
 def test_without_truth_the_energy_is_judged():

@@ -116,6 +116,7 @@ def random_policy(
         costs=costs,
         foresight=seed % 3,
         squash=seed % 2 == 0,
+        units=seed % 3 != 2,
     )
     rng = np.random.default_rng(seed)
     weights = {

@@ -36,7 +36,7 @@ def test_labelings_are_scored_by_the_model(group: str, seed: int) -> None:
 def test_partial_costs_are_differences_of_the_energy_of_a_part(group: str) -> None:
     """Untrained, with partial costs and no gain: margins of E(labels + l) over the labels l."""
     crf = random_crf(3, n_nodes=9, n_labels=4, groups=("potts", group))
-    policy = untrained(crf, costs="partial", gain=0.0, squash=False)
+    policy = untrained(crf, costs="partial", gain=0.0, squash=False, units=False)
     engine = Engine(policy, pc.Instance.from_crf(crf))
     rng = np.random.default_rng(0)
     for node in rng.permutation(9):

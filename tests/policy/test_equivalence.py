@@ -211,7 +211,7 @@ def test_half_way_costs_are_differences_of_the_energy_of_a_part() -> None:
     """Untrained, with partial costs and no gain: margins of E(labels + l) over the labels l."""
     instance = halfway_instance(2)
     sizes = {"n_labels": 4, "n_features": instance.features.shape[1]}
-    policy = pc.Policy.untrained(costs="partial", gain=0.0, squash=False, **sizes)
+    policy = pc.Policy.untrained(costs="partial", gain=0.0, squash=False, units=False, **sizes)
     engine = Engine(policy, instance)
     rng = np.random.default_rng(0)
     for node in rng.permutation(18)[:12]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import policrf as pc
+from policrf.crf.features import unary_distribution
+from policrf.crf.units import cost_unit
 from policrf.policy.conditional import LEVELS, level, margins
 from policrf.policy.engine import Engine
 from policrf.testing import random_crf, reference_energy
@@ -55,7 +57,8 @@ def test_a_score_is_what_a_label_leads_by(seed: int) -> None:
             completed_there[node] = label
             energies.append(reference_energy(crf, completed_there.tolist()))
         expected = [min(energies[:k] + energies[k + 1 :]) - energies[k] for k in range(3)]
-        assert engine.scores(int(node)) == pytest.approx(expected, abs=1e-5)
+        scores = engine.scores(int(node)) * cost_unit(crf.arrays)
+        assert scores == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("preset", ["A", "B"])
@@ -105,7 +108,8 @@ def test_expected_costs_weigh_unlabeled_neighbours_by_their_unaries(seed: int) -
     engine = Engine(untrained(instance, "expected", squash=False, foresight=0), instance)
     engine.step(2, 1)
     engine.step(5, 0)
-    beliefs = np.exp(-crf.unary) / np.exp(-crf.unary).sum(axis=1, keepdims=True)
+    unit = cost_unit(crf.arrays)
+    beliefs = unary_distribution(crf.unary / unit)
     for node, label in ((2, 1), (5, 0)):
         beliefs[node] = np.eye(3)[label]
     costs = crf.unary.copy()
@@ -114,7 +118,7 @@ def test_expected_costs_weigh_unlabeled_neighbours_by_their_unaries(seed: int) -
         costs[j] += weight * (1 - beliefs[i])
     for node in (0, 3, 8):
         expected = [np.delete(costs[node], k).min() - costs[node, k] for k in range(3)]
-        assert engine.scores(node) == pytest.approx(expected, abs=1e-5)
+        assert engine.scores(node) * unit == pytest.approx(expected, abs=1e-5)
 
 
 def test_untrained_on_expected_costs_it_beats_highest_confidence_first() -> None:

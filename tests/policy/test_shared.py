@@ -13,7 +13,7 @@ import policrf as pc
 from policrf.crf.features import feature_names
 from policrf.errors import InvalidOption
 from policrf.policy.engine import Engine
-from policrf.policy.network import PAPER_BLOCKS, STATIC_INPUTS
+from policrf.policy.network import PAPER_BLOCKS, STATIC_INPUTS, UNIT_BLOCKS
 from policrf.policy.shared.static_inputs import block_of, static_inputs
 from policrf.testing import random_crf
 
@@ -124,7 +124,9 @@ def test_names_of_an_instances_columns_are_not_blocks() -> None:
     scene = pc.make_scene(20, "A", n_labels=3)
     given = {"n_labels": 3, "n_features": 13, "feature_names": scene.feature_names}
     spec = pc.Policy.untrained(kind="shared", **given).spec
-    assert (spec.n_labels, spec.n_features, spec.feature_names) == (0, 4, PAPER_BLOCKS)
+    assert (spec.n_labels, spec.n_features, spec.feature_names) == (0, 2, UNIT_BLOCKS)
+    older = pc.Policy.untrained(kind="shared", units=False, **given).spec
+    assert older.feature_names == PAPER_BLOCKS
     own = pc.Policy.untrained(kind="shared", feature_names=("warmth", "entropy")).spec
     assert own.feature_names == ("warmth", "entropy")
     with pytest.raises(InvalidOption, match="n_labels is 0; it must be whole, at least 1"):
@@ -133,7 +135,7 @@ def test_names_of_an_instances_columns_are_not_blocks() -> None:
 
 def test_features_are_read_by_block() -> None:
     scene = pc.make_scene(30, "B", n_labels=4)
-    engine = Engine(some_policy(), scene)
+    engine = Engine(pc.Policy.untrained(kind="shared", units=False), scene)
     inputs = static_inputs(engine.policy.spec, scene, engine.parts.completion)
     at = {name: k for k, name in enumerate((*STATIC_INPUTS, *PAPER_BLOCKS))}
     assert inputs.shape == (30, 4, len(at))

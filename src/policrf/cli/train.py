@@ -124,7 +124,7 @@ def run_method(config: Training[Any]) -> None:
             _record(config)
 
         def report(line: dict[str, Any]) -> None:
-            if "energy" in line:
+            if "energy" in line or options.schedule.select == "last":
                 last.update(line)
             show(line)
 

@@ -85,7 +85,7 @@ def learn(
     Returns
     -------
     Policy
-        The one with the lowest energy on the held-out instances (`select`).
+        The best one on the held-out instances, or the last one (`select`).
 
     Examples
     --------
@@ -108,7 +108,10 @@ def learn(
         raise InvalidOption(f"about is {about!r:.80}; give a dictionary of plain values")
     if out is not None and not resume and not overwrite:
         refuse_run(Path(out))
-    training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)
+    training: Sequence[Instance] = instances
+    held_out: list[Instance] = []
+    if options.schedule.select != "last":
+        training, held_out = split(instances, HELD_OUT_SHARE, MOST_HELD_OUT)
     if len(training) == 0:
         raise InvalidInstance("there are no instances to learn from")
     first = training[0]

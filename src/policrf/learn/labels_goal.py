@@ -11,8 +11,9 @@ unaries, so that at t = 1/2 the truth of a node counts as much as its unaries do
 without truth, is the energy alone. The paper's kind looks at features only: it never sees E'. Other
 kinds that see costs would, and are refused; imitation has its truth in the targets instead.
 
-Judged on held-out instances by IoU, energies beside it: against the untrained rule and the best
-solver's labels under the same energy. Without truth, by the energy against the untrained rule.
+Judged (`label_judge`) on instances that the policy has not seen: on a part that is held out where
+there are `MANY` instances or more, else on all of them, by cross-fitting (`cross_fitting`), which
+chooses `trust` too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,25 +29,67 @@ from policrf.crf.instance import Instance
 from policrf.crf.io.json_text import as_json
 from policrf.crf.model import CRF
 from policrf.datasets.sources import split
-from policrf.errors import InvalidInstance, InvalidOption, UnsupportedPotential
-from policrf.evaluation.tables import Table, write_tables
+from policrf.errors import InvalidInstance, InvalidOption
+from policrf.evaluation.tables import write_tables
 from policrf.learn.by_method import chosen_options, learn
+from policrf.learn.cross_fitting import FOLDS, cross_fit, with_trust
+from policrf.learn.label_judge import Judge
 from policrf.learn.options import Imitate, Method, Shared
 from policrf.learn.options.flat_fields import with_fields
-from policrf.learn.tuning.paired import LEAST, difference
+from policrf.learn.run_folder import CHECKPOINT
+from policrf.learn.tuning.paired import LEAST
 from policrf.learn.tuning.race import Report
-from policrf.metrics import mean_iou, node_confusion
 from policrf.policy.network import KINDS
 from policrf.policy.policy import Policy
 from policrf.solvers import solve
 from policrf.types import IntArray
 
 TRUTH = 0.3
-SOLVERS = ("alpha_expansion", "refine")  # whose labels of the lower mean energy are to be beaten
-UNTRAINED, TRAINED = "untrained", "trained"
+MANY = 300  # instances, from which on one held-out part is enough to judge by
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 60
 BEST, REPORT = "best.safetensors", "report"
 LEARNED = "learned.safetensors"  # what was learned, whether it won or not
+_OF_LEARN = ("resume", "overwrite", "seed", "about", "start", "validation")
+
+
+class Learning(NamedTuple):
+    """How to learn, whatever the instances."""
+
+    method: Method
+    share: float
+    """Of the truth in the energy that is learned from; imitation has none there."""
+    out: Path | None
+    name: str
+    report: Report | None
+    options: dict[str, Any]
+
+    def learn(self, instances: Sequence[Instance]) -> Policy:
+        """A policy learned on all of these."""
+        mixed = [with_truth(instance, self.share) for instance in instances]
+        return learn(
+            mixed, self.method, out=self.out, name=self.name, report=self.report, **self.options
+        )
+
+    def part(self, number: int) -> Learning:
+        """One of several runs that share the seconds: a fold's, or the last one, of all."""
+        seconds = self.method.seconds
+        each = None if seconds is None else seconds / (FOLDS + 1)
+        method = with_fields(self.method, {"seconds": each, "select": "last"}, "labels")
+        before = number * (each or 0.0)
+        report = self.report
+
+        def shifted(line: dict[str, Any]) -> None:
+            assert report is not None
+            report(line | {"fold": number, "seconds": before + line.get("seconds", 0.0)})
+
+        chosen = self._replace(method=method, report=None if report is None else shifted)
+        if self.out is None:
+            return chosen
+        folder = self.out if number == FOLDS else self.out / f"fold-{number}"
+        # A run that is resumed has begun its first part; without that, resuming is an error.
+        begun = number == 0 or (folder / CHECKPOINT).is_file()
+        resume = bool(self.options.get("resume")) and begun
+        return chosen._replace(out=folder, options=self.options | {"resume": resume})
 
 
 def learn_labels(
@@ -59,70 +102,93 @@ def learn_labels(
     report: Report | None = None,
     **options: Any,
 ) -> Policy:
-    """A learned policy if it wins on held-out instances, else the untrained one.
+    """A learned policy if it wins on instances that it has not seen, else the untrained one.
 
     The parameters are those of `train`; `truth` is t above: 1 for imitation unless told, else 0.3.
     """
-    training, held_out = _parts(instances)
-    known = all(instance.truth is not None for instance in (*training, *held_out))
+    found = _checked(instances)
+    known = all(instance.truth is not None for instance in found)
     named, wanted = _method(method, truth, known=known)
     fields = {key: options.pop(key) for key in list(options) if key not in _OF_LEARN}
     called, chosen = chosen_options(named, fields)
-    if KINDS[chosen.kind].any_labels:
-        if called != "evolve":  # imitation sees truth as a target, and nowhere else
-            chosen = with_fields(chosen, {"truth": wanted}, called)
-        share = 0.0
-    else:
-        share = wanted if known and called != "supervised" else 0.0
+    any_labels = KINDS[chosen.kind].any_labels
+    share = wanted if known and called != "supervised" and not any_labels else 0.0
+    if any_labels and called != "evolve":  # imitation sees truth as a target, and nowhere else
+        chosen = with_fields(chosen, {"truth": wanted}, called)
     if share > 0 and KINDS[chosen.kind].sees_costs:
         raise InvalidOption(
             f"kind {chosen.kind!r} sees the energy's costs, and would see the truth in them; give "
             'kind="paper", kind="shared", or truth=0'
         )
-    mixed = [with_truth(instance, share) for instance in training]
-    policy = learn(mixed, chosen, out=out, name=name or "labels", report=report, **options)
-    if out is not None:
-        policy.save(Path(out) / LEARNED)
-    table, won, sentence = _judge(held_out, policy, known=known)
+    folder = None if out is None else Path(out)
+    learning = Learning(chosen, share, folder, name or "labels", report, options)
+    imitates = known and any_labels and wanted > 0 and called != "evolve"
+    if imitates and len(found) < MANY:
+        policy, judge, labelings = _cross_fitted(learning, found)
+    else:
+        policy, judge, labelings = _held_out(learning, found, known=known)
+    table, won, sentence = judge.verdict(labelings)
     reached = {
-        **policy.training,
-        "goal": "labels",
-        "truth": wanted,
-        "won": won,
-        "verdict": sentence,
-    }
-    if not won:
-        spec = policy.spec
-        plain = Policy.untrained(
-            kind="shared" if spec.any_labels else "residual", n_labels=spec.n_labels,
-            n_features=spec.n_features, label_names=spec.label_names,
-            feature_names=spec.feature_names,
-        )  # fmt: skip
-        policy = replace(plain, name=policy.name, energy=policy.energy)
-    policy = replace(policy, training=reached)
-    if out is not None:
-        policy.save(Path(out) / BEST)
-        write_tables(out, REPORT, [table], as_json(reached))
+        **policy.training, "goal": "labels", "truth": wanted, "trust": policy.spec.trust,
+        "won": won, "verdict": sentence,
+    }  # fmt: skip
+    if folder is not None:
+        policy.save(folder / LEARNED)
+    policy = replace(policy if won else _untrained(policy), training=reached)
+    if folder is not None:
+        policy.save(folder / BEST)
+        write_tables(folder, REPORT, [table], as_json(reached))
     if report is not None:
         report({"table": table, "verdict": sentence, "won": won})
     return policy
 
 
-_OF_LEARN = ("resume", "overwrite", "seed", "about", "start", "validation")
+def _cross_fitted(
+    learning: Learning, instances: list[Instance]
+) -> tuple[Policy, Judge, list[IntArray]]:
+    """What is learned of all instances, and labels of each by policies that have not seen it."""
+    judge = Judge(instances, known=True)
+
+    def learn_without(fold: int, others: list[Instance]) -> Policy:
+        return learning.part(fold).learn(others)
+
+    crossed = cross_fit(instances, learn_without, judge.opponents)
+    policy = learning.part(FOLDS).learn(instances)
+    return with_trust(policy, crossed.trust), judge, crossed.labelings
 
 
-def _parts(instances: Sequence[Instance | CRF]) -> tuple[list[Instance], list[Instance]]:
+def _held_out(
+    learning: Learning, instances: list[Instance], *, known: bool
+) -> tuple[Policy, Judge, list[IntArray]]:
+    """What is learned of most instances, and its labels of the others."""
+    held = min(MOST_HELD_OUT, max(LEAST, int(len(instances) * HELD_OUT_SHARE)))
+    training, held_out = split(instances, (held + 0.5) / len(instances), held)
+    policy = learning.learn(training)
+    labelings = [solve(instance, policy).labels for instance in held_out]
+    return policy, Judge(held_out, known=known), labelings
+
+
+def _untrained(policy: Policy) -> Policy:
+    """What is returned in the place of a policy that did not win."""
+    spec = policy.spec
+    plain = Policy.untrained(
+        kind="shared" if spec.any_labels else "residual", n_labels=spec.n_labels,
+        n_features=spec.n_features, label_names=spec.label_names,
+        feature_names=spec.feature_names,
+    )  # fmt: skip
+    return replace(plain, name=policy.name, energy=policy.energy)
+
+
+def _checked(instances: Sequence[Instance | CRF]) -> list[Instance]:
     found = [k for k in instances if isinstance(k, Instance)]
     if len(found) < len(instances):
         raise InvalidInstance('goal "labels" needs instances with features; a CRF has none')
     if len(found) < 2 * LEAST:
         raise InvalidInstance(
-            f'there are {len(found)} instances; goal "labels" needs {2 * LEAST} or more, {LEAST} '
-            "of them held out to judge by"
+            f'there are {len(found)} instances; goal "labels" needs {2 * LEAST} or more, to learn '
+            "from and to judge by"
         )
-    held = min(MOST_HELD_OUT, max(LEAST, int(len(found) * HELD_OUT_SHARE)))
-    training, held_out = split(found, (held + 0.5) / len(found), held)
-    return list(training), held_out
+    return found
 
 
 def _method(
@@ -156,52 +222,3 @@ def with_truth(instance: Instance, share: float) -> Instance:
         cardinalities=instance.crf.cardinalities,
     )  # fmt: skip
     return replace(instance, crf=mixed)
-
-
-def _judge(held_out: list[Instance], policy: Policy, *, known: bool) -> tuple[Table, bool, str]:
-    """The last table, whether the policy won, and the line that says so."""
-    rows: dict[str, list[IntArray]] = {}
-    ways: dict[str, str | Policy] = {UNTRAINED: "untrained", TRAINED: policy}
-    for name, solver in (ways | dict(zip(SOLVERS, SOLVERS, strict=True))).items():
-        try:
-            rows[name] = [solve(instance, solver).labels for instance in held_out]
-        except UnsupportedPotential:
-            continue
-    energies = {n: [i.crf.energy(y) for i, y in zip(held_out, ys, strict=True)]
-                for n, ys in rows.items()}  # fmt: skip
-    # Lower is better in both: what is compared is the negative IoU of every instance.
-    misses = {n: [-_iou(i, y) for i, y in zip(held_out, ys, strict=True)]
-              for n, ys in rows.items()} if known else energies  # fmt: skip
-    best = min((n for n in SOLVERS if n in rows), key=lambda n: float(np.mean(energies[n])))
-    against = [UNTRAINED, best] if known else [UNTRAINED]
-    found = [difference(misses[TRAINED], misses[name]) for name in against]
-    won = all(one.wins for one in found)
-    what, sign = ("IoU", -1) if known else ("energy", 1)
-    said = ", ".join(
-        f"{sign * one.mean:+.3g} ± {one.half:.2g} against {name}"
-        for one, name in zip(found, against, strict=True)
-    )
-    sentence = f"training {'won' if won else 'did not win'}: {what} {said} on {len(held_out)} "
-    sentence += "held-out instances" + ("" if won else "; the untrained rule is returned")
-    body = [
-        (name, float(np.mean(energies[name])), str(difference(energies[name], energies[best])),
-         _set_iou(held_out, ys) if known else None,
-         -float(np.mean(misses[name])) if known else None)
-        for name, ys in rows.items()
-    ]  # fmt: skip
-    columns = ("row", "energy", f"less {best}", "IoU of the set", "mean IoU of an instance")
-    return Table("Labels on held-out instances", columns, tuple(body), sentence), won, sentence
-
-
-def _iou(instance: Instance, labels: IntArray) -> float:
-    assert instance.truth is not None
-    return 100 * mean_iou(node_confusion(instance.truth, labels))
-
-
-def _set_iou(instances: list[Instance], labelings: list[IntArray]) -> float:
-    matrices = [
-        node_confusion(i.truth, y)
-        for i, y in zip(instances, labelings, strict=True)
-        if i.truth is not None
-    ]
-    return 100 * mean_iou(np.sum(matrices, axis=0))

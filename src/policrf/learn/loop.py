@@ -152,7 +152,8 @@ class _Run:
     def _data(self) -> dict[str, Sequence[Instance]]:
         """What is validated on, by the prefix of its figures in the log."""
         further = {"val_": self.plan.validation} if self.plan.validation else {}
-        return {"": self.plan.held_out} | further
+        held_out = {"": self.plan.held_out} if len(self.plan.held_out) else {}
+        return held_out | further
 
     def finished(self) -> bool:
         limit = self.plan.options.seconds
@@ -270,6 +271,8 @@ class _Run:
 
 def _value(line: dict[str, Any], select: str) -> float:
     """What a line of the log says of a policy, the less the better; inf where it says nothing."""
+    if select == "last":
+        return -float(line.get("round", 0))
     value = line.get(select)
     if select == "iou" and value is not None and not math.isnan(value):
         return -float(value)

@@ -45,11 +45,12 @@ class Completion(NamedTuple):
     beliefs: Float32Array  # [N, L]; what an unlabeled node may become; or [0, L]
     penalties: FloatArray  # [C]; of the quotas: clique_weight, or 0 where one is given up
     gains: Gains  # what labels promise the cliques that are asked half-way
+    unit: float  # of cost: what costs are divided by before a policy sees them
 
 
 def new_completion(
     arrays: Arrays, default: IntArray, *, beliefs: bool = False, sweeps: int = 0,
-    limit: float = 0.0, gain: float = 0.0,
+    limit: float = 0.0, gain: float = 0.0, unit: float = 1.0,
 ) -> Completion:  # fmt: skip
     """The completion of the empty labeling.
 
@@ -60,25 +61,27 @@ def new_completion(
     default
         Labels `[N]` of the nodes that have none yet.
     beliefs
-        Whether to hold beliefs `[N, L]`, for expected costs; they begin as softmax(−unary).
+        Whether to hold beliefs `[N, L]`, for expected costs; they begin as softmax(−unary / unit).
     sweeps
         Sweeps of mean field that the beliefs go through (`foresight.py`).
     gain
         What a unit of a clique's gain counts, where it is asked half-way; 0: nothing.
     limit
         Quotas that cost more than `limit` times their penalty are given up; 0 pursues them all.
+    unit
+        Of cost (`crf.units`): beliefs are those of the energy divided by it.
     """
     fixed = np.array(default, np.int64)
     unary = arrays.unary
     share = np.zeros((0, unary.shape[1]), np.float32)
     if beliefs:
-        raised = np.exp(unary.min(axis=1, keepdims=True) - unary)
+        raised = np.exp((unary.min(axis=1, keepdims=True) - unary) / unit)
         share = (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32)
     penalties = arrays.clique_weight.copy()
     if beliefs and limit > 0:
         give_up_quotas(arrays, share, limit, penalties)
     if beliefs and sweeps > 0:
-        foresee(arrays, penalties, sweeps, share)
+        foresee(arrays, penalties, sweeps, unit, share)
     matches = np.zeros(len(arrays.clique_kind), np.int64)
     completion = Completion(
         default=fixed,
@@ -87,6 +90,7 @@ def new_completion(
         beliefs=share,
         penalties=penalties,
         gains=new_gains(arrays, gain),
+        unit=unit,
     )
     complete(arrays, completion, np.full(len(fixed), -1, np.int64))
     return completion

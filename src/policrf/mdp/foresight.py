@@ -1,6 +1,7 @@
 """What unlabeled nodes may become, and which quotas are worth meeting: a look ahead, taken once.
 
-Beliefs q_i(l) of every node by a few sweeps of mean field, from q ∝ exp(−u):
+Beliefs q_i(l) of every node by a few sweeps of mean field, from q ∝ exp(−u), costs divided by the
+unit of the CRF where a policy uses it (`crf.units`):
 
     q_i(l) ∝ exp(−u_i(l) + Σ_j w_ij q_j(l) − Σ_{c ∋ i, l_c = l} g_c(Σ_{j ∈ c, j ≠ i} q_j(l_c)))
 
@@ -32,7 +33,9 @@ EASING = 0.1  # part of an agreement clique over which its gain changes sign
 
 
 @kernel
-def foresee(a: Arrays, penalties: FloatArray, sweeps: int, beliefs: Float32Array) -> None:
+def foresee(
+    a: Arrays, penalties: FloatArray, sweeps: int, unit: float, beliefs: Float32Array
+) -> None:
     """`sweeps` sweeps of mean field over `beliefs` [N, L]; `penalties` [C] are those of quotas."""
     n_nodes, n_labels = a.unary.shape
     row, open_node = np.empty(n_labels), np.ones(n_nodes, np.bool_)
@@ -48,7 +51,7 @@ def foresee(a: Arrays, penalties: FloatArray, sweeps: int, beliefs: Float32Array
                 continue
             open_node[i] = False
             believed_costs(a, penalties, beliefs, expected, i, row)
-            soft_minimum(row)
+            soft_minimum(row, unit)
             moved = 0.0
             for label in range(n_labels):
                 moved = max(moved, abs(row[label] - beliefs[i, label]))
@@ -91,8 +94,8 @@ def believed_costs(
 
 
 @inner
-def soft_minimum(costs: FloatArray) -> None:
-    """softmax(−costs) in place; e^x as (1 + x / 2^k)^(2^k), which runs in lanes."""
+def soft_minimum(costs: FloatArray, unit: float) -> None:
+    """softmax(−costs / unit) in place; e^x as (1 + x / 2^k)^(2^k), which runs in lanes."""
     lowest = costs[0]
     for label in range(len(costs)):
         lowest = min(lowest, costs[label])
@@ -101,7 +104,7 @@ def soft_minimum(costs: FloatArray) -> None:
         return
     total = 0.0
     for label in range(len(costs)):
-        power = 1.0 + max(lowest - costs[label], LOWEST) / 2**SQUARINGS
+        power = 1.0 + max((lowest - costs[label]) / unit, LOWEST) / 2**SQUARINGS
         for _ in range(SQUARINGS):
             power *= power
         costs[label] = power
@@ -128,7 +131,7 @@ def give_up_quotas(a: Arrays, beliefs: Float32Array, limit: float, penalties: Fl
             price[m] = price_outside(a, beliefs, inside, c, a.clique_nodes[m], row)
         first, stop = a.clique_ptr[c], a.clique_ptr[c + 1]
         cheapest = np.sort(price[first:stop])
-        share[k] = total_of(cheapest, a.clique_count[c]) / max(penalties[c], 1e-9)
+        share[k] = total_of(cheapest, a.clique_count[c]) / max(penalties[c], 1e-300)
     for k in np.argsort(share):
         c = quotas[k]
         first, stop = a.clique_ptr[c], a.clique_ptr[c + 1]

@@ -32,6 +32,7 @@ from policrf.crf.energy import add_table_costs
 from policrf.crf.model import CRF
 from policrf.crf.potentials import AGREE, COMPLETE, SUPPORT, TABLE
 from policrf.crf.state import State
+from policrf.crf.units import cost_unit
 from policrf.crf.valued.clique_value import add_custom_costs
 from policrf.crf.valued.value_changes import add_partial_costs
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
@@ -61,6 +62,7 @@ def completion_of(spec: Spec, crf: CRF, default: IntArray) -> Completion:
         sweeps=spec.foresight,
         limit=spec.quota_limit,
         gain=spec.gain if spec.sees_costs else 0.0,
+        unit=cost_unit(crf.arrays) if spec.sees_costs and spec.units else 1.0,
     )
 
 
@@ -151,11 +153,13 @@ def inputs_change(a: Arrays, s: State, c: int, label: int) -> bool:
 
 @inlined
 def relative_costs(a: Arrays, mode: int, s: State, z: Completion, i: int, out: FloatArray) -> None:
-    """c_i(l) of the unlabeled node i for every label, up to a shared constant, into `out` [L]."""
+    """c_i(l) of the unlabeled node i into `out` [L], in units, up to a shared constant."""
     for label in range(len(out)):
         out[label] = a.unary[i, label]
     add_pair_costs(a, mode, s, z, i, out)
     add_clique_costs(a, mode, s, z, i, out)
+    for label in range(len(out)):
+        out[label] /= z.unit
 
 
 @inlined

@@ -32,6 +32,8 @@ shared    a learned correction of the same costs by weights that all labels shar
           score remains what the best label leads by, and cross-entropy over labels trains it. t
           (`trust`) weighs what was learned against the energy; 0 is the untrained rule.
 
+Costs c are in the CRF's own unit (`units`, `crf.units`), corrections too: E and 2 E are alike.
+
 `KINDS` says what a kind is: its tensors, how they start, and whether it sees the energy. Everybody
 else asks `Spec.sees_costs` or looks whether a tensor is there (docs/extending.md).
 """
@@ -96,6 +98,8 @@ STATE_INPUTS = (
 )
 SOURCES = ("self", "neighbours", "cliques", "graph", "mean_label", "highest_label")
 PAPER_BLOCKS = ("box_confidence", "box_unary", "box_overlap", "entropy")
+# Those of them that do not change with the unit of cost where they are derived from a CRF alone.
+UNIT_BLOCKS = ("box_confidence", "box_overlap")
 
 Weights = dict[str, Float32Array]
 Shapes = dict[str, tuple[int, ...]]
@@ -119,6 +123,9 @@ class Network:
     """Expected costs leave out quotas of more than this many times their penalty; 0: none."""
     gain: float = DEFAULT.gain
     """What a label's promise to a clique that is asked half-way counts in its cost; 0: nothing."""
+    units: bool = True
+    """Whether costs are measured in the CRF's own unit (`crf.units`): E and c · E are then labeled
+    alike. Policies from before have no units."""
     trust: float = 1.0
     """What the shared kind's learned correction counts beside the energy; 0: nothing."""
     halfway_only: bool = False
@@ -188,7 +195,7 @@ class Spec(Network):
         """
         blocks = self.feature_names
         if not blocks or any(":" in name for name in blocks):
-            blocks = PAPER_BLOCKS
+            blocks = UNIT_BLOCKS if self.units else PAPER_BLOCKS
         fixed = {"n_labels": 0, "label_names": (), "n_features": len(blocks)}
         for name, value in (fixed | {"feature_names": blocks}).items():
             object.__setattr__(self, name, value)
@@ -249,8 +256,8 @@ class Spec(Network):
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> Spec:
         """What `as_dict` wrote."""
-        # Policies from before these two fields look at the unaries and pursue every quota.
-        values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0} | fields
+        # Policies from before these fields look at the unaries, pursue every quota, have no units.
+        values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0, "units": False} | fields
         if "rounds" in values:  # what `layers` was called in older files
             values["layers"] = values.pop("rounds")
         for name in ("label_names", "feature_names"):

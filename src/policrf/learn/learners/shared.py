@@ -3,7 +3,7 @@
 `q`         Q-learning with γ = 0: the scores of all labels of a node are moved towards their
             rewards (R2, R1, …), or towards ±1 by the labels of the lowest energy known (hindsight),
             in states of exploring episodes. Scores are margins squashed to −1 … 1: rewards without
-            bounds are squashed in the same way.
+            bounds are squashed in the same way, in units of cost.
 `tree`      the labels that a tree search decided, in the states it decided them in (expert
             iteration).
 `imitate`   with `perturbed` = k: the lowest energy of k episodes, all but one of them with actions
@@ -78,8 +78,9 @@ class QLearner(_SharedLearner):
             trail = play(engine, epsilon=how.epsilon, seed=seed, reward=reward)
             generator = np.random.default_rng(seed)
             seen = look_along(engine, k, trail.nodes, engine.labels, generator, reward)
+            unit = engine.parts.completion.unit
         if not reward.bounded:
-            squashed = seen.rewards / (1 + np.abs(seen.rewards))
+            squashed = seen.rewards / (unit + np.abs(seen.rewards))
             seen = seen._replace(rewards=squashed.astype(np.float32))
         if how.target == "reward":
             return seen

@@ -10,7 +10,7 @@ from policrf.errors import InvalidOption
 
 BACKUPS = ("all", "taken")
 SCALES = ("energy", "tries")
-SELECT = ("energy", "refined", "iou")
+SELECT = ("energy", "refined", "iou", "last")
 
 
 def one_of(options: Any, name: str, known: tuple[str, ...]) -> None:
@@ -46,7 +46,8 @@ class Schedule:
     """When to look, and how much data to hold."""
 
     select: str = "energy"
-    """What makes a policy the best, on held-out data: energy, refined (after refine) or iou."""
+    """What makes a policy the best, on held-out data: energy, refined (after refine) or iou; last:
+    that of the last round, and nothing is held out."""
     validate_seconds: float = 10.0
     """Time between two validations; validations take no part of --seconds."""
     validate_rounds: int = 0

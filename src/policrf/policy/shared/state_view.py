@@ -49,17 +49,17 @@ def refresh_view(
     for label in range(view.shape[1]):
         costs[0, label] = a.unary[i, label]
         costs[2, label] = 0.0
-    note_part(costs, view[UNARY])
+    note_part(costs, z.unit, view[UNARY])
     add_pair_costs(a, mode, s, z, i, costs[0])
-    note_part(costs, view[PAIRS])
+    note_part(costs, z.unit, view[PAIRS])
     add_clique_costs(a, mode, s, z, i, costs[0])
-    note_part(costs, view[CLIQUES])
+    note_part(costs, z.unit, view[CLIQUES])
     for label in range(view.shape[1]):
-        view[COSTS, label] = costs[0, label]
+        view[COSTS, label] = costs[0, label] / z.unit
 
 
 @inner
-def note_part(costs: FloatArray, out: FloatArray) -> None:
+def note_part(costs: FloatArray, unit: float, out: FloatArray) -> None:
     """φ of the margins of what was added since the last part into `out` [L]."""
     for label in range(len(out)):
         added = costs[0, label]
@@ -67,7 +67,7 @@ def note_part(costs: FloatArray, out: FloatArray) -> None:
             added -= costs[2, label]
         elif np.isinf(added):  # forbidden before: nothing to add
             added = 0.0
-        costs[1, label] = added
+        costs[1, label] = added / unit
         costs[2, label] = costs[0, label]
     margins(costs[1], out)
     for label in range(len(out)):

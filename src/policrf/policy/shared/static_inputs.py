@@ -31,12 +31,13 @@ def static_inputs(spec: Spec, instance: Instance, completion: Completion) -> Flo
     """The inputs `[N, L, D]` of an instance, the policy's feature blocks last."""
     a = instance.crf.arrays
     n_nodes, n_labels = a.unary.shape
-    unary = unary_distribution(a.unary)
+    costs = a.unary / completion.unit
+    unary = unary_distribution(costs)
     beliefs = completion.beliefs if len(completion.beliefs) else unary
     default = np.zeros((n_nodes, n_labels))
     default[np.arange(n_nodes), completion.default] = 1.0
     known = {
-        "unary_margin": squashed_margins(a.unary),
+        "unary_margin": squashed_margins(costs),
         "unary": unary,
         "belief": beliefs,
         "belief_margin": squashed_margins(-np.log(np.maximum(beliefs, LOWEST_BELIEF))),
@@ -44,7 +45,7 @@ def static_inputs(spec: Spec, instance: Instance, completion: Completion) -> Flo
         "unary_everywhere": np.broadcast_to(unary.mean(axis=0), unary.shape),
         "belief_everywhere": np.broadcast_to(beliefs.mean(axis=0), unary.shape),
         "labels": np.full(unary.shape, 1.0 / n_labels),
-        **box_inputs(a, completion.penalties),
+        **box_inputs(a, completion),
     }
     columns = [known[name] for name in STATIC_INPUTS]
     columns += [block_of(instance, name) for name in spec.feature_names]
@@ -62,14 +63,15 @@ def squashed_margins(costs: FloatArray) -> FloatArray:
     return np.asarray(margin / (1 + np.abs(margin)))
 
 
-def box_inputs(a: Arrays, penalties: FloatArray) -> dict[str, FloatArray]:
+def box_inputs(a: Arrays, completion: Completion) -> dict[str, FloatArray]:
     """How many boxes (HOP1, HOP2) want each label at each node, and by how much."""
     sizes = np.diff(a.clique_ptr)
     agree, support = a.clique_kind == AGREE, a.clique_kind == SUPPORT
-    pull = penalties / np.maximum(a.clique_count, 1)
+    pull = completion.penalties / completion.unit / np.maximum(a.clique_count, 1)
+    weights = a.clique_weight / completion.unit
     return {
         "agree": _at_members(a, sizes, agree, np.ones(len(sizes))),
-        "agree_weight": _at_members(a, sizes, agree, a.clique_weight),
+        "agree_weight": _at_members(a, sizes, agree, weights),
         "support": _at_members(a, sizes, support, np.ones(len(sizes))),
         "support_weight": _at_members(a, sizes, support, pull),
     }

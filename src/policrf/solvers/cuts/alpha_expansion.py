@@ -25,6 +25,7 @@ from policrf.crf.potentials import BoxSupport, Pairwise
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_problem import without_quotas
+from policrf.solvers.cuts.pair_crossover import is_of_pairs, pair_mixture
 from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
 from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
@@ -97,15 +98,23 @@ def _descend_in_orders(descent: Descent, orders: int) -> IntArray:
         return descent.descend(descent.start, first, offer=True)
     found = descent.descend(descent.start, first, offer=True, rough=True)
     known, sweeps = descent.remember(), max(1, descent.large_sweeps)
-    best = Incumbent(without_quotas(run.crf.arrays), found)
+    best = found
     for k in range(1, orders):
         if run.expired():
             break
         order = falling if k == 1 else run.rng.permutation(rising)
         found = descent.descend(descent.start, order, offer=True, rough=True, sweeps=sweeps)
-        best.keep(found)
+        best = _mixture(run.crf, best, found)
     descent.recall(known)  # where most of the labels are from, and few moves are left to make
-    return descent.descend(best.labels, first)
+    return descent.descend(best, first)
+
+
+def _mixture(crf: CRF, labels: IntArray, other: IntArray) -> IntArray:
+    if is_of_pairs(crf.arrays):
+        return pair_mixture(crf, labels, other)
+    best = Incumbent(without_quotas(crf.arrays), labels)
+    best.keep(other)
+    return best.labels
 
 
 def _nearest_first(near: FloatArray, labels: IntArray) -> IntArray:

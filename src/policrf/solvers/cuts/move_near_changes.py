@@ -7,8 +7,8 @@ are cuts): the more nodes move, the more it pays to follow them. Let B be a regi
 and T the least set in B that is best there *if all nodes outside of B move*. Then
 
 - nodes of B outside of T stay in the best move, whatever the others do;
-- a connected part of T that no open node outside of B is next to gains as much whatever those do: it
-  moves;
+- a connected part of T that no open node outside of B is next to gains the same whatever those do:
+  it moves;
 - the other parts of T, and all outside of B, do not touch the core if each part of T touches the
   core or the outside and not both: they stay, as they did the last time.
 
@@ -59,7 +59,7 @@ def expand_near(p: MoveProblem, s: MoveState, alpha: int) -> float:
 
 @inner
 def _changed(s: MoveState, alpha: int, most: int) -> int:
-    """Put nodes that changed since the last move to α into the region; −1 if there are more than `most`."""
+    """Put nodes that changed since the last move to α into the region; −1: more than `most`."""
     c, size = s.changes, 0
     for i in range(len(s.labels)):
         if c.when[i] > c.tried[alpha]:

@@ -60,13 +60,13 @@ def _lay_out_table(p: MoveProblem, s: MoveState, alpha: int, own: int, k: int, o
         still = across * theirs
         gain = weight * (t.data[stay + still] - t.data[move + still])
         if other == STAYS:
-            return gain
+            return float(gain)
     moved = across * alpha
     gain_if_moved = weight * (t.data[stay + moved] - t.data[move + moved])
     if other == MOVES:
-        return gain_if_moved
+        return float(gain_if_moved)
     g.residual[k] = max(0.0, 0.5 * (gain_if_moved - gain))
-    return 0.5 * (gain + gain_if_moved)
+    return float(0.5 * (gain + gain_if_moved))
 
 
 @inlined
@@ -80,7 +80,7 @@ def push_kept_flow(
     there = there if pair == p.pair[k] else -there
     there = min(max(there, -g.residual[k]), g.residual[k])
     g.residual[k] -= there
-    return there
+    return float(there)
 
 
 @inlined

@@ -110,4 +110,4 @@ def relabel(p: MoveProblem, s: MoveState, i: int, alpha: int) -> None:
 @inlined
 def may_move(p: MoveProblem, s: MoveState, i: int, alpha: int) -> bool:
     """Whether node i is open in the move to α: it has another label, and α is allowed."""
-    return s.labels[i] != alpha and p.costs[i, alpha] < np.inf
+    return bool(s.labels[i] != alpha and p.costs[i, alpha] < np.inf)

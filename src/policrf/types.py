@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Int8Array = NDArray[np.int8]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 FloatArray = NDArray[np.float64]

@@ -64,8 +64,16 @@ def energy_terms(a: Arrays, labels: IntArray, out: FloatArray) -> None:
         if y >= 0 and z >= 0 and y != z:
             out[PAIRWISE_TERM] += a.edge_weights[e]
     for c in range(len(a.clique_kind)):
+        first = a.clique_ptr[c]
+        if a.clique_kind[c] == TABLE and a.clique_ptr[c + 1] == first + 2:
+            # Most tables are of two nodes: those of an image's pixels are to be read quickly.
+            y, z = labels[a.clique_nodes[first]], labels[a.clique_nodes[first + 1]]
+            if y >= 0 and z >= 0:
+                at = a.data_start[c] + a.clique_stride[first] * y + a.clique_stride[first + 1] * z
+                out[a.custom[c, TERM]] += a.clique_weight[c] * a.data[at]
+                continue
         complete = True
-        for m in range(a.clique_ptr[c], a.clique_ptr[c + 1]):
+        for m in range(first, a.clique_ptr[c + 1]):
             if labels[a.clique_nodes[m]] < 0:
                 complete = False
                 break

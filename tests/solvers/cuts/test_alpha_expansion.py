@@ -9,8 +9,9 @@ from tests.shared_data import DATA
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.cuts.alpha_expansion import alpha_expansion
-from policrf.solvers.cuts.expansion_move import expand, move_state
+from policrf.solvers.cuts.expansion_move import expand
 from policrf.solvers.cuts.expansion_problem import move_problem
+from policrf.solvers.cuts.move_state import move_state
 from policrf.solvers.run import Run
 
 UAI = DATA / "uai"

@@ -7,8 +7,9 @@ import pytest
 
 import policrf as pc
 from policrf.errors import UnsupportedPotential
-from policrf.solvers.cuts.expansion_move import expand, move_state
+from policrf.solvers.cuts.expansion_move import expand
 from policrf.solvers.cuts.expansion_problem import move_problem
+from policrf.solvers.cuts.move_state import move_state
 from policrf.solvers.cuts.refusals import is_metric, refuse_what_no_cut_takes
 from policrf.testing import random_crf, reference_energy, reference_minimum
 

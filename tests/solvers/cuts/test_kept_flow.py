@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import policrf as pc
-from policrf.solvers.cuts.expansion_move import expand_each, move_state
+from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.cuts.expansion_problem import move_problem
+from policrf.solvers.cuts.move_state import move_state
 
 STEPS = np.abs(np.arange(5)[:, None] - np.arange(5)).astype(float)
 

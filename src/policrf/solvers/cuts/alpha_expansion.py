@@ -7,6 +7,7 @@ one minimum cut; labels take turns until none improves. With two labels that is 
 
 Which local optimum is reached depends on the order of the labels, so the descent is repeated in
 another order, and regions where the two answers differ are taken from the better one (`crossover`).
+Neither goes to its end: a last descent does, from their mixture.
 
 Why our own cut: a whole expansion on scipy's `maximum_flow` (which takes 32-bit integers only) took
 2–10 times as long as gco-wrapper's at N = 500 … 10,000, half of it in the flow itself; one on
@@ -24,6 +25,7 @@ from policrf.crf.potentials import BoxSupport, Pairwise
 from policrf.solvers.cuts.crossover import Incumbent
 from policrf.solvers.cuts.expansion_descent import Descent
 from policrf.solvers.cuts.expansion_problem import without_quotas
+from policrf.solvers.cuts.pair_crossover import is_of_pairs, pair_mixture
 from policrf.solvers.cuts.quota_lagrangian import ascend
 from policrf.solvers.cuts.quota_repair import QuotaRepair
 from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
@@ -92,16 +94,26 @@ def _descend_in_orders(descent: Descent, orders: int) -> IntArray:
     run, rising = descent.run, descent.labels_in_use
     near = _nearness(run.crf, descent.start)
     first, falling = (_nearest_first(near, labels) for labels in (rising, rising[::-1]))
-    found = descent.descend(descent.start, first, offer=True)
-    best = Incumbent(without_quotas(run.crf.arrays), found)
-    mixed = False
+    if orders == 1:
+        return descent.descend(descent.start, first, offer=True)
+    found = descent.descend(descent.start, first, offer=True, rough=True)
+    known, sweeps = descent.remember(), max(1, descent.large_sweeps)
+    best = found
     for k in range(1, orders):
         if run.expired():
             break
         order = falling if k == 1 else run.rng.permutation(rising)
-        mixed |= best.keep(descent.descend(descent.start, order, offer=True))
-    if mixed:
-        best.keep(descent.descend(best.labels, first))
+        found = descent.descend(descent.start, order, offer=True, rough=True, sweeps=sweeps)
+        best = _mixture(run.crf, best, found)
+    descent.recall(known)  # where most of the labels are from, and few moves are left to make
+    return descent.descend(best, first)
+
+
+def _mixture(crf: CRF, labels: IntArray, other: IntArray) -> IntArray:
+    if is_of_pairs(crf.arrays):
+        return pair_mixture(crf, labels, other)
+    best = Incumbent(without_quotas(crf.arrays), labels)
+    best.keep(other)
     return best.labels
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.crf.potentials import BoxSupport
-from policrf.solvers.cuts.expansion_move import MoveState, count_matches, expand_each, move_state
+from policrf.solvers.cuts.expansion_move import expand_each
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
+from policrf.solvers.cuts.move_state import MoveState, load_moves, move_state
+from policrf.solvers.moves.icm import local_minimum
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
 SLICE = 1_000_000  # arcs and nodes that one kernel call lays out: some ten milliseconds
+MANY = 50  # a sweep that changes fewer nodes than this part of them ends a rough descent
 
 
 class Descent:
@@ -20,6 +23,7 @@ class Descent:
         self.run = run
         self.sweeps = sweeps
         self.converged = False
+        self.large_sweeps = 0  # of the last descent: those that changed many nodes
         self.costs: FloatArray | None = own_costs(run.crf) if run.crf.groups(BoxSupport) else None
         """Those of the problem where prices of quotas change them."""
         self.problem: MoveProblem = move_problem(run.crf, self.costs)
@@ -30,7 +34,12 @@ class Descent:
             # Moves start from an allowed labeling: none of their costs is infinite.
             kept = allowed[np.arange(run.crf.n_nodes), run.initial]
             self.start = np.where(kept, run.initial, self.start)
-        self.state: MoveState = move_state(self.problem, self.start)
+        elif not len(run.crf.arrays.clique_kind):
+            # Potts edges alone: single relabels are cheap, and leave less for moves to do.
+            self.start = local_minimum(run, self.start)
+        self.state: MoveState = move_state(
+            self.problem, self.start, note_changes=self.costs is None and not self.exact
+        )
         size = len(self.problem.pair) + len(self.problem.network.excess)
         self._moves_a_slice = max(1, SLICE // size)
 
@@ -55,20 +64,50 @@ class Descent:
 
     def load(self, labels: IntArray) -> None:
         """Let the next move start from `labels`."""
-        self.state.labels[:] = labels
-        count_matches(self.problem, self.state)
+        load_moves(self.problem, self.state, labels)
 
-    def descend(self, labels: IntArray, order: IntArray, *, offer: bool = False) -> IntArray:
-        """Move to label after label of `order`, from `labels`, until none improves."""
+    def remember(self) -> MoveState:
+        """The state as it is, for `recall`: kept flow is not part of it."""
+        labels, when, tried = self.state.labels, self.state.changes.when, self.state.changes.tried
+        changes = self.state.changes._replace(when=when.copy(), tried=tried.copy())
+        return self.state._replace(labels=labels.copy(), changes=changes)
+
+    def recall(self, known: MoveState) -> None:
+        """Go back to a remembered state, so that moves from near it need not look elsewhere."""
+        self.state.labels[:] = known.labels
+        self.state.changes.when[:] = known.changes.when
+        self.state.changes.tried[:] = known.changes.tried
+
+    def descend(
+        self,
+        labels: IntArray,
+        order: IntArray,
+        *,
+        offer: bool = False,
+        rough: bool = False,
+        sweeps: int | None = None,
+    ) -> IntArray:
+        """Move to label after label of `order`, from `labels`, until none improves.
+
+        With `rough`, until a sweep changes few nodes: for one that another descent follows. With
+        `offer`, the run hears of its labels once a sweep.
+        """
         self.load(labels)
         cursor = np.zeros(2, np.int64)
-        left = self.sweeps * len(order)
+        before, many = labels, len(labels) / MANY
+        left = (self.sweeps if sweeps is None else sweeps) * len(order)
+        self.large_sweeps = 0
         while cursor[1] < len(order) and left > 0 and not self.run.expired():
-            # A slice ends where a sweep does, so that a labeling can be offered once a sweep.
+            # A slice ends where a sweep does.
             moves = min(self._moves_a_slice, len(order) - int(cursor[0]))
             expand_each(self.problem, self.state, order, cursor, moves)
             left -= moves
             if offer and cursor[0] == 0:
                 self.run.offer(self.state.labels)
+            if rough and cursor[0] == 0:
+                if np.count_nonzero(before != self.state.labels) < many:
+                    break
+                before = self.state.labels.copy()
+                self.large_sweeps += 1
         self.converged = bool(cursor[1] >= len(order))
         return self.state.labels.copy()

@@ -85,22 +85,24 @@ def move_problem(crf: CRF, costs: FloatArray | None = None) -> MoveProblem:
     of_terms = len(edges.tails) - len(added.tails)
     ptr, head, sister, pair, arcs = _group_arcs(n_nodes, edges.tails, edges.heads, edges.pairs)
     added.terms.members[:, [OWN_ARC, ALL_ARC]] = arcs[of_terms:].reshape(2, -1).T
+    tables, steepest = _tables(a), float(edges.weights.max(initial=0.0))
+    tolerance = np.zeros(n_nodes)
+    _set_tolerances(tolerance, edges, tables, len(a.edges), a.data_size)
+    del edges, arcs  # the most memory that is needed at once
     if costs is None:
         costs = own_costs(crf) if _adds_costs(a) else crf.unary
     seen = costs.view()
-    problem = MoveProblem(
+    return MoveProblem(
         costs=frozen(seen),
-        network=new_network(ptr, head, sister),
+        network=new_network(ptr, head, sister)._replace(tolerance=tolerance),
         pair=pair,
         weight=a.edge_weights,
-        tables=_tables(a),
+        tables=tables,
         box_label=a.clique_label[boxes],
         box_weight=a.clique_weight[boxes],
         terms=added.terms,
-        steepest=float(edges.weights.max(initial=0.0)),
+        steepest=steepest,
     )
-    _set_tolerances(problem.network.tolerance, edges, problem.tables, len(a.edges), a.data_size)
-    return problem
 
 
 def _edges(a: Arrays, boxes: IntArray, added: TermEdges) -> _Edges:

@@ -85,19 +85,23 @@ def _zeros(size: int) -> Int32Array:
 @leaf
 def cut(g: Network) -> None:
     """Push all the flow there is; afterwards x_i = 1 exactly where `level[i] != FREE`."""
-    _push_to_neighbours(g)
-    g.counts[WORK] = 0
+    cut_among(g, g.grown[0], -1)
+
+
+@inner
+def cut_among(g: Network, region: Int32Array, size: int) -> None:
+    """The same among the nodes region[: size]; no arc leaves them, and all other levels are FREE.
+
+    With size −1, among all nodes. One function for both: only what is called from one place is
+    compiled into its caller, and calls take as long as most of what they do.
+    """
+    count = len(g.excess) if size < 0 else size
+    for at in range(count):
+        _push_to_neighbours(g, at if size < 0 else region[at])
     length = 0
-    for i in range(len(g.level)):
-        g.level[i] = FREE
-        g.listed[i] = 0
-        if g.excess[i] > g.tolerance[i]:
-            g.level[i] = 1
-            g.parent[i] = ROOT
-            g.looked[i] = g.ptr[i]
-            g.listed[i] = 1
-            g.grown[0, length] = i
-            length += 1
+    for at in range(count):
+        length = _plant(g, at if size < 0 else region[at], length)
+    g.counts[WORK] = 0
     level, side = 1, 0
     while length > 0:
         g.counts[_LENGTH] = 0
@@ -111,23 +115,37 @@ def cut(g: Network) -> None:
 
 
 @inner
-def _push_to_neighbours(g: Network) -> None:
+def _push_to_neighbours(g: Network, i: int) -> None:
     """Push along single arcs first: most of the flow of an expansion move goes no further."""
-    for i in range(len(g.excess)):
-        if g.excess[i] <= g.tolerance[i]:
-            continue
-        for k in range(g.ptr[i], g.ptr[i + 1]):
-            j = g.head[k]
-            if g.excess[j] < 0.0 and g.residual[k] > 0.0:
-                flow = min(g.residual[k], -g.excess[j], g.excess[i])
-                push(g, k, flow)
-                g.excess[j] += flow
-                if g.excess[j] >= -g.tolerance[j]:
-                    g.excess[j] = 0.0
-                g.excess[i] -= flow
-                if g.excess[i] <= g.tolerance[i]:
-                    g.excess[i] = 0.0
-                    break
+    if g.excess[i] <= g.tolerance[i]:
+        return
+    for k in range(g.ptr[i], g.ptr[i + 1]):
+        j = g.head[k]
+        if g.excess[j] < 0.0 and g.residual[k] > 0.0:
+            flow = min(g.residual[k], -g.excess[j], g.excess[i])
+            push(g, k, flow)
+            g.excess[j] += flow
+            if g.excess[j] >= -g.tolerance[j]:
+                g.excess[j] = 0.0
+            g.excess[i] -= flow
+            if g.excess[i] <= g.tolerance[i]:
+                g.excess[i] = 0.0
+                return
+
+
+@inner
+def _plant(g: Network, i: int, length: int) -> int:
+    """Make node i a root, at `length` of the first list, if it has excess; the list's length."""
+    g.level[i] = FREE
+    g.listed[i] = 0
+    if g.excess[i] <= g.tolerance[i]:
+        return length
+    g.level[i] = 1
+    g.parent[i] = ROOT
+    g.looked[i] = g.ptr[i]
+    g.listed[i] = 1
+    g.grown[0, length] = i
+    return length + 1
 
 
 @inner

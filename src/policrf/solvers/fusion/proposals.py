@@ -28,7 +28,10 @@ def drawn_near(crf: CRF, labels: IntArray, rng: np.random.Generator) -> IntArray
     The temperature is the median of what the best other label costs more.
     """
     costs = costs_of_labels(crf, labels)
-    excess = costs - costs.min(axis=1, keepdims=True)
+    lowest = costs.min(axis=1, keepdims=True)
+    stuck = ~np.isfinite(lowest[:, 0])  # whatever the node does, something forbids it
+    excess = costs - np.where(stuck[:, None], 0.0, lowest)
+    excess[stuck] = 0.0
     own = excess[np.arange(len(labels)), labels].copy()
     excess[np.arange(len(labels)), labels] = np.inf
     gaps = np.abs(excess.min(axis=1) - own)
@@ -36,7 +39,8 @@ def drawn_near(crf: CRF, labels: IntArray, rng: np.random.Generator) -> IntArray
     temperature = float(np.median(gaps)) if len(gaps) else 1.0
     excess[np.arange(len(labels)), labels] = own
     noise = rng.gumbel(size=excess.shape)
-    return np.asarray(np.argmin(excess / temperature - noise, axis=1), np.int64)
+    drawn = np.argmin(excess / temperature - noise, axis=1)
+    return np.where(stuck, labels, drawn).astype(np.int64)
 
 
 def costs_of_labels(crf: CRF, labels: IntArray) -> FloatArray:

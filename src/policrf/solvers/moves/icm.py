@@ -13,11 +13,12 @@ from policrf.crf.changes import load_labels, relabel
 from policrf.crf.energy import label_costs
 from policrf.crf.potentials import CUSTOM
 from policrf.crf.state import State, new_state
+from policrf.solvers.moves.node_rounding import node_rounding
 from policrf.solvers.moves.violations import least_violating
 from policrf.solvers.pace import Pace, first_visits
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray
+from policrf.types import BoolArray, FloatArray, IntArray
 
 FIRST = 1_000  # nodes that the first kernel call visits (a hundredth with Custom terms)
 
@@ -74,9 +75,24 @@ def descend(
                     best, lowest = label, costs[label]
         else:
             best = least_violating(a, s, i, 1e-12 * abs(s.total[0]))
-        if best != s.labels[i]:
-            relabel(a, s, i, best)
+        if best != s.labels[i] and _take(a, s, i, best, costs):
             push_neighbours(a, i, queue, queued, cursor)
+
+
+@inner
+def _take(a: Arrays, s: State, i: int, label: int, costs: FloatArray) -> bool:
+    """Relabel node i, unless what that gains may be rounding: relabels would go round in circles.
+
+    Terms that cancel make sums that say nothing of what they were rounded by.
+    """
+    old, total, before = s.labels[i], s.total[0], node_rounding(a, s, i)
+    gain = costs[old] - costs[label]
+    relabel(a, s, i, label)
+    if gain > before + node_rounding(a, s, i) or not np.isfinite(gain):
+        return True
+    relabel(a, s, i, old)
+    s.total[0] = total
+    return False
 
 
 @inner_kernel

@@ -28,8 +28,8 @@ from policrf.crf.potentials import SUPPORT, BoxAgreement, BoxSupport, Potential,
 from policrf.crf.state import State
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.cuts.crossover import connected_region, take_region
-from policrf.solvers.cuts.expansion_move import MoveState, count_matches, move_state
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
+from policrf.solvers.cuts.move_state import MoveState, count_matches, move_state
 from policrf.solvers.cuts.refusals import TAKEN, refuse_what_no_cut_takes
 from policrf.solvers.moves.cheapest import cheapest_other
 from policrf.solvers.moves.indexed_heap import Heap

@@ -1,6 +1,6 @@
 """The search on training instances: numbers race, a first pass is learned, then it races too.
 
-Before the first race, which clique moves to try is learned from moves; it is one of the numbers.
+Before the first race, which clique moves to try is learned from moves: numbers like the others.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class Search:
     ) -> dict[str, Numbers]:
         """The best by the names of `judge`: those that are surely below the default here.
 
-        `passes` of a first pass, 0: none is learned; it begins with the weights of `begin`.
+        `passes` of a first pass, 0: nothing is learned; it begins with the weights of `begin`.
         """
-        self._learn_choice(seconds)
+        if passes:
+            self._learn_choice(seconds)
         self.racer.run(NUMBERS_SHARE * seconds if passes else seconds)
         if passes:
             self._learn(seconds, passes, begin)

@@ -49,7 +49,8 @@ class Tune:
     seconds: float = 60.0
     """CPU time of racing and learning; judging and the last table come on top."""
     network: bool = True
-    """Whether to learn a first pass too: a fast network that labels every node."""
+    """Whether to learn, too: a first pass, a fast network that labels every node, and which moves
+    of cliques to try."""
     passes: int = 2
     """How often it labels every node; each time costs some 0.25 µs a node."""
     table: bool = True

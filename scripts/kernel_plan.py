@@ -90,7 +90,7 @@ def main() -> None:
     kernels: dict[str, list[Any]] = {}
     orders: dict[str, dict[str, list[int]]] = {}
     for solver in (*SOLVERS, *POLICIES):
-        key = f"policy:{load_policy(solver).spec.kind}" if solver in POLICIES else solver
+        key = f"policy {load_policy(solver).spec.kind}" if solver in POLICIES else solver
         for model in range(1 if solver in POLICIES else len(models())):
             found = recorded(solver, model, tuples)
             tuples = found["tuples"]

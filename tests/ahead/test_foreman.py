@@ -19,7 +19,7 @@ CRF_OF_TWO = CRF([[0.0, 1.0], [1.0, 0.0]], Potts([[0, 1]], 1.0))
 
 
 def test_the_plan_is_of_kernels_that_are_there() -> None:
-    assert {"auto", "untrained", "refine", "policy:shared"} <= plans().orders.keys()
+    assert {"auto", "untrained", "refine", "policy shared"} <= plans().orders.keys()
     for kernel in plans().kernels:
         module, _, name = kernel.name.partition(":")
         function = getattr(import_module(module), name)
@@ -98,6 +98,13 @@ def test_a_helper_compiles_into_the_cache(tmp_path: Path, monkeypatch) -> None:
         assert one._changed.wait_for(lambda: not one._left and not one._in_work, timeout=60)
     assert list(tmp_path.rglob("*rebuild*.nbc"))
     one.end()
+
+
+def test_policies_have_a_plan_by_their_kind() -> None:
+    from policrf.policy.checkpoint import load_policy
+
+    for name in ("labels", "synthetic-50"):
+        assert Foreman(load_policy(name).kernel_plan, CRF_OF_TWO)._left
 
 
 def test_workers_and_budgets_compile_by_themselves(monkeypatch) -> None:

@@ -120,7 +120,7 @@ class Policy:
     @property
     def kernel_plan(self) -> str:
         """Under which name `policrf.ahead` knows the kernels that it needs."""
-        return f"policy:{self.spec.kind}"
+        return f"policy {self.spec.kind}"
 
     @cached_property
     def net(self) -> Net:

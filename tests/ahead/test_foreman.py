@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from policrf.ahead import announcement, foreman
+from policrf.ahead import plan as plan_module
 from policrf.ahead.foreman import Foreman, alone, expecting, jobs
 from policrf.ahead.plan import Kernel, Plans, plans, shape_of, types_of
 from policrf.crf.model import CRF
@@ -24,6 +25,15 @@ def test_the_plan_is_of_kernels_that_are_there() -> None:
         module, _, name = kernel.name.partition(":")
         function = getattr(import_module(module), name)
         assert len(types_of(kernel)) == len(inspect.signature(function.py_func).parameters), name
+
+
+@pytest.mark.parametrize("content", [None, "{", "{}", '{"kernels": [1]}'])
+def test_without_a_plan_everything_works(content, tmp_path: Path, monkeypatch) -> None:
+    if content is not None:
+        (tmp_path / plan_module.FILE).write_text(content)
+    monkeypatch.setattr(plan_module, "files", lambda package: tmp_path)
+    empty = plan_module.plans.__wrapped__()
+    assert empty.of("auto", "Potts") == []
 
 
 def test_shapes_are_names_of_potentials() -> None:

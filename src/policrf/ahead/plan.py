@@ -53,10 +53,13 @@ class Plans(NamedTuple):
 
 @cache
 def plans() -> Plans:
-    """What the package knows."""
-    stored = json.loads(files("policrf.ahead").joinpath(FILE).read_text(encoding="utf-8"))
-    kernels = tuple(Kernel(name, tuple(types), size) for name, types, size in stored["kernels"])
-    return Plans(stored["tuples"], kernels, stored["orders"])
+    """What the package knows: nothing, where the file is not there or damaged."""
+    try:
+        stored = json.loads(files("policrf.ahead").joinpath(FILE).read_text(encoding="utf-8"))
+        kernels = tuple(Kernel(name, tuple(types), size) for name, types, size in stored["kernels"])
+        return Plans(stored["tuples"], kernels, stored["orders"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Plans({}, (), {})
 
 
 def shape_of(crf: Any) -> str:

@@ -165,3 +165,16 @@ def test_what_is_not_taken_is_named(solver):
 def test_wrong_options_are_explained(solver, options):
     with pytest.raises(InvalidOption, match="must be a whole number ≥"):
         pc.solve(pc.CRF(np.zeros((2, 2))), solver, **options)
+
+
+def test_nodes_that_everything_forbids_keep_their_labels_in_random_proposals():
+    """Costs of +inf for every label of a node: no difference of them is taken."""
+    unary = np.random.default_rng(0).normal(size=(4, 2))
+    forbidding = np.array([[[np.inf, np.inf], [0.0, 0.0]]])
+    edges = pc.Potts(np.array([[0, 1], [1, 2], [2, 3]]), np.ones(3))
+    crf = pc.CRF(unary, edges, pc.Tables(np.array([[0, 1]]), forbidding))
+    labels = np.array([0, 1, 0, 1])
+    with np.errstate(invalid="raise"):
+        drawn = [drawn_near(crf, labels, np.random.default_rng(seed)) for seed in range(20)]
+    assert all(proposal[1] == 1 for proposal in drawn)
+    assert any((proposal != labels).any() for proposal in drawn)

@@ -38,6 +38,8 @@ class Fuser:
     def __init__(self, crf: CRF) -> None:
         self.crf = crf
         self.moves = 0
+        self.longest = 0.0
+        """Seconds that a proposal took at most: none begins that might not end in time."""
         self.asked, self.decided = 0, 0
         """Nodes that proposals wanted to change, and those of them that roof duality decided."""
 

@@ -50,8 +50,9 @@ def fuse_round(run: Run, fuser: Fuser, labels: IntArray, draws: int) -> bool:
     """All proposals once; whether one of them lowered the energy."""
     improved = False
     for k in range(run.crf.n_labels + 1 + draws):
-        if run.expired():
+        if run.expired() or 2 * fuser.longest > run.remaining():
             break
+        began = run.elapsed()
         if k < run.crf.n_labels:
             proposal = np.full_like(labels, k)
         elif k == run.crf.n_labels:
@@ -61,4 +62,5 @@ def fuse_round(run: Run, fuser: Fuser, labels: IntArray, draws: int) -> bool:
         if fuser.fuse(labels, proposal):
             improved = True
             run.offer(labels)
+        fuser.longest = max(fuser.longest, run.elapsed() - began)
     return improved

@@ -1,28 +1,42 @@
 """The energy as a network of whole-number cost functions, for toulbar2.
 
-Costs are scaled so that all of them together stay below 2^50 and rounded down, so an optimum of the
-network, scaled back, is a lower bound of the energy's; it is below it by at most one unit a
-function. HOP1 gets a variable z (is the box's label the rule?), HOP2 one for the broken quota and a
-linear constraint over *positions* of values: given names, pytoulbar2 solves another problem in
-silence. Other kinds of clique are constants here: all their members are fixed.
+Costs that are whole multiples of something become those numbers (`cost_grain`). Others are scaled
+so that all of them together stay below 2^50 and rounded down: an optimum of the network, scaled
+back, is then a lower bound of the energy's, below it by at most one unit a function. HOP1 gets a
+variable z (is the box's label the rule?), HOP2 one for the broken quota and a linear constraint
+over *positions* of values: given names, pytoulbar2 solves another problem in silence. Other kinds
+of clique are constants here: all their members are fixed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays, clique_table
 from policrf.crf.potentials import AGREE, SUPPORT, TABLE
+from policrf.solvers.proofs.cost_grain import find_grain
 from policrf.solvers.proofs.program.exact_program import fixed_energy
 from policrf.types import BoolArray, FloatArray, IntArray
 
 TOTAL = float(2**50)
 LOOK_EVERY = 500  # cliques between two looks at the clock
 LARGEST_SCALE = 1e300  # of costs that are next to nothing
+
+
+class Units(NamedTuple):
+    """How costs became whole numbers; E is what a labeling costs, W its cost in whole numbers."""
+
+    scale: float
+    """Whole numbers in one unit of energy."""
+    lost: float
+    """|E − W / scale − lost| ≤ margin for every labeling."""
+    margin: float
+    nearest: bool
+    """Whether costs are rounded to the nearest number; else down."""
 
 
 @dataclass
@@ -64,22 +78,28 @@ class Network:
         """What the functions can cost together at most, short of being forbidden."""
         return sum(float(t[np.isfinite(t)].max(initial=0.0)) for _, t in self.functions)
 
-    def scale(self, room: float) -> float:
-        """Units of cost in one unit of energy; `room` is what a labeling may cost at most."""
+    def units(self, room: float) -> Units:
+        """Of whole-number costs; `room` is what a labeling may cost at most."""
         most = max(self.span(), room)
-        return float(min(TOTAL / most, LARGEST_SCALE)) if most > 0 else 1.0
+        grain = find_grain([table for _, table in self.functions], most)
+        if grain is not None:
+            return Units(1.0 / grain.size, 0.0, grain.blur, nearest=True)
+        scale = float(min(TOTAL / most, LARGEST_SCALE)) if most > 0 else 1.0
+        half = 0.5 * len(self.functions) / scale
+        return Units(scale, half, half, nearest=False)
 
     def labels(self, values: list[int]) -> IntArray:
         """The labels `[nodes]` at these positions of the variables' values."""
         pairs = zip(self.values, values, strict=False)
         return np.array([labels[at] for labels, at in pairs], np.int64)
 
-    def whole_numbers(self, scale: float, top: int) -> dict[str, Any]:
+    def whole_numbers(self, units: Units, top: int) -> dict[str, Any]:
         """The network in whole numbers, as JSON takes it; `top` stands for forbidden."""
+        rounded = np.rint if units.nearest else np.floor
         functions = []
         for scope, table in self.functions:
             allowed = np.isfinite(table)
-            cost = np.where(allowed, np.floor(np.where(allowed, table, 0.0) * scale), top)
+            cost = np.where(allowed, rounded(np.where(allowed, table, 0.0) * units.scale), top)
             functions.append([scope, cost.reshape(-1).astype(np.int64).tolist()])
         return {"domains": self.domains, "functions": functions, "quotas": self.quotas, "top": top}
 

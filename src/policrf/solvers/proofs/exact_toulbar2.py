@@ -24,7 +24,7 @@ from policrf.errors import MissingDependency
 from policrf.solvers import helper_processes
 from policrf.solvers.claims import UNIT
 from policrf.solvers.proofs import toulbar2_worker
-from policrf.solvers.proofs.exact_network import Network
+from policrf.solvers.proofs.exact_network import Network, Units
 from policrf.types import IntArray
 
 POLL = 0.02  # seconds
@@ -65,7 +65,7 @@ def solve_network(
     unknown = np.isinf(upper)
     if unknown:
         upper = network.constant + network.span()
-    task, scale = whole_number_task(network, upper, margin, seed)
+    task, units = whole_number_task(network, upper, margin, seed)
     top = task["top"]
     answer = run_worker(task, seconds, expired)
     if answer is None:
@@ -78,27 +78,25 @@ def solve_network(
         answer["bound"] = top
     if answer["values"] is not None:
         labels = network.labels(answer["values"])
-    # Every cost was rounded down, by up to one unit a function.
-    half = 0.5 * len(network.functions) / scale
-    bound = network.constant + min(answer["bound"], top) / scale
-    return NetworkResult(labels, min(bound, upper) + half, half)
+    bound = network.constant + min(answer["bound"], top) / units.scale
+    return NetworkResult(labels, min(bound, upper) + units.lost, units.margin)
 
 
 def whole_number_task(
     network: Network, upper: float, margin: float, seed: int
-) -> tuple[dict[str, Any], float]:
-    """The network for a worker, and units of its costs in one unit of energy.
+) -> tuple[dict[str, Any], Units]:
+    """The network for a worker, and the units of its costs.
 
     A labeling of energy `upper`, off by `margin` at most, is just allowed.
     """
     # What a labeling of that energy costs here, and never less: it must not be forbidden.
     room = max(upper - network.constant, 0.0) + 2 * margin
     network.cut_off(room)
-    scale = network.scale(room)
+    units = network.units(room)
     # `room` may be a sum over all functions, and is never to be below what they add up to.
     slack = 1e-12 + 4 * UNIT * len(network.functions)
-    top = math.floor(room * scale * (1 + slack)) + 2
-    return network.whole_numbers(scale, top) | {"seed": seed % 2**31 + 1}, scale
+    top = math.floor((room + units.margin) * units.scale * (1 + slack)) + 1
+    return network.whole_numbers(units, top) | {"seed": seed % 2**31 + 1}, units
 
 
 def run_worker(

@@ -36,6 +36,8 @@ from policrf.types import BoolArray, FloatArray, IntArray
 SLICE = 10_000  # calls of a custom function between two looks at the clock
 TABLE_LIMIT = 2**18  # entries of one clique's table that the solvers take by default
 ALL_TABLES_LIMIT = 2**27  # entries of all tables together: a gigabyte
+ENDS_A_SECOND = 2e6  # of edges and cliques, laid out as a graph for messages, about
+MOST_OF_TIME = 0.5
 AS_TABLES: tuple[type[Potential], ...] = (Custom, CoOccurrence, Connectivity, LabelOrder)
 
 
@@ -50,7 +52,7 @@ class ExplicitTables(NamedTuple):
 
 
 def explicit_tables(run: Run, table_limit: int, *, dominant: bool = True) -> ExplicitTables | None:
-    """All tables of the CRF; None if the time ran out while calling a custom function.
+    """All tables of the CRF; None if the time ran out, or will before there are messages.
 
     A clique that needs a table with more than `table_limit` entries is refused by name. `dominant`:
     whether the solver has a closed form for `RobustPotts`.
@@ -80,6 +82,8 @@ def explicit_tables(run: Run, table_limit: int, *, dominant: bool = True) -> Exp
             f"{ALL_TABLES_LIMIT}; try icm, lazy_flipper or refine, which need none"
         )
     _refuse_many_pairs(run)
+    if _is_late(run):
+        return None
     parts = [a.data]
     for c in wanted:
         table = _tabulated(run, int(c), int(size[c]))
@@ -87,6 +91,15 @@ def explicit_tables(run: Run, table_limit: int, *, dominant: bool = True) -> Exp
             return None
         parts.append(table)
     return ExplicitTables(np.concatenate(parts), start, size, factor, stride)
+
+
+def _is_late(run: Run) -> bool:
+    """Whether laying the graph out takes most of the time; search alone makes more of it."""
+    ends = 2 * len(run.crf.arrays.edges) + len(run.crf.arrays.clique_nodes)
+    late = run.seconds is not None and ends > ENDS_A_SECOND * MOST_OF_TIME * run.remaining()
+    if late:
+        run.info["messages"] = "none: no time to lay out the graph"
+    return late
 
 
 def has_closed_form(a: Arrays, dominant: bool = True) -> BoolArray:

@@ -56,6 +56,17 @@ class Catalogue:
         }
         return Cell("train", f"{found.name} {size} {energy} {row} seed {seed}", about, needs)
 
+    def policy_of_scenes(self, source: str, size: int, row: str) -> Cell:
+        """The training of a learner on drawn scenes, which have energies of their own."""
+        learner = self.preset.learners[row]
+        about = {
+            "method": learner.method, "options": dict(learner.options), "rounds": learner.rounds,
+            "epochs": None if learner.rounds else self.preset.epochs, "weights": learner.weights,
+            "terms": FULL, "scenes": source, "size": size, "images": self.preset.drawn_scenes,
+            "seed": 0,
+        }  # fmt: skip
+        return Cell("train", f"{source} {size} {FULL} {row} seed 0", about)
+
     def solver(
         self,
         found: DataSet,

@@ -145,7 +145,7 @@ def _linear(lookup: Lookup) -> Iterator[Test]:
     places: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for source, _, terms, cell in timings(lookup.catalogue):
         result = lookup.store.result(cell)
-        if result is not None and result["seconds"].get("DQN"):
+        if result is not None and result["seconds"].get("DQN") and "DQN" not in result["stopped"]:
             point = (result["nodes"], result["seconds"]["DQN"])
             places.setdefault((source, terms), []).append(point)
     for (source, terms), points in places.items():

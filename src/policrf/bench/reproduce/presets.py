@@ -93,6 +93,10 @@ class Preset:
     """Limit of one solver on one image."""
     timed_sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
     timed_images: int = 5
+    timed_seconds: float = 60.0
+    """Limit of one run of a timing."""
+    drawn_scenes: int = 200
+    """That the policy of Table 4's scenes learns from."""
     repeats: int = 3
     """Runs of a timing, of which the best counts."""
     damages: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
@@ -127,8 +131,8 @@ QUICK = Preset(
     name="quick", form="paper", data_sets=(SCENES,), solvers=PUBLISHED, beside=BESIDE,
     learners={name: learners.shortened(learner) for name, learner in learners.PAPER.items()},
     seeds=2, repeated=(20,), epochs=0.5, calibration_images=6, solver_seconds=5.0,
-    timed_sizes=(20, 30, 40), timed_images=1, repeats=1, damages=(0.5,), factors=(0.25, 4.0),
-    actions=300, scenes=(10, 4), small=True,
+    timed_sizes=(20, 30, 40), timed_images=1, drawn_scenes=20, repeats=1, damages=(0.5,),
+    factors=(0.25, 4.0), actions=300, scenes=(10, 4), small=True,
 )  # fmt: skip
 PRESETS = {preset.name: preset for preset in (PAPER, OURS, QUICK)}
 

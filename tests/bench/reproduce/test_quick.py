@@ -73,6 +73,18 @@ def test_finished_cells_are_not_run_again_and_lost_ones_are(made, capsys):
     assert again.split("###", 1)[1] == table.split("###", 1)[1]
 
 
+def test_a_damaged_cell_is_named_and_says_what_to_do(made, capsys):
+    damaged = next((made / "work" / "cells").glob(f"score-scenes-20-u-unary-*/{RESULT}"))
+    whole = damaged.read_text()
+    damaged.write_text(whole[: len(whole) // 2])
+    assert call(arguments(made / "work", made / "again", "table2")) == 2
+    said = capsys.readouterr().err
+    assert damaged.parent.name in said
+    assert "delete it" in said
+    assert "Traceback" not in said
+    damaged.write_text(whole)
+
+
 def test_a_plan_runs_nothing(tmp_path, capsys):
     plan = [*arguments(tmp_path / "work", tmp_path / "out"), "--plan"]
     assert call(plan) == 0
@@ -99,6 +111,7 @@ def test_cells_that_were_not_run_say_so(tmp_path, capsys):
         (["all", "--preset", "theirs"], "there is no preset 'theirs'"),
         (["all", "--jobs", "0"], "jobs is 0"),
         (["all", "--preset", "quick", "--data-sets", "mots"], "the preset quick has no data set"),
+        (["all", "--data", "no-such-folder"], "--data no-such-folder has no voc"),
     ],
 )
 def test_mistakes_are_one_sentence(more, sentence, tmp_path, capsys):

@@ -56,7 +56,7 @@ class Estimates:
 
     def _training(self, cell: Cell) -> float:
         about, drawn = cell.about, "scenes" in cell.about
-        data = about | {"dataset": "drawn"} if drawn else cell.needs["data"].about
+        data = {**about, "dataset": "drawn"} if drawn else cell.needs["data"].about
         nodes, images = data["size"], data["images"] if drawn else self._count(cell.needs["data"])
         options, graphs = about["options"], images * (about["epochs"] or 0)
         if about["rounds"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from policrf.bench.reproduce.cells import Cell
@@ -11,6 +12,7 @@ from policrf.bench.reproduce.options import Reproduce
 from policrf.bench.reproduce.presets import DataSet, Preset
 from policrf.datasets.opening import open_dataset
 from policrf.errors import InvalidOption
+from policrf.policy.checkpoint import load_policy
 from policrf.vision.recipe import file_digest
 
 ROOTS = {"voc": Path("voc") / "VOC2012", "mots": Path("mots") / "KITTI_MOTS"}
@@ -26,6 +28,13 @@ def net_digest(path: Path | None) -> str:
 @lru_cache(maxsize=16)
 def _digest(path: Path, modified: int, size: int) -> str:
     return file_digest(path)
+
+
+@lru_cache(maxsize=16)
+def policy_digest(name: str) -> str:
+    """A digest of the weights of a policy that ships."""
+    weights = sorted(load_policy(name).weights.items())
+    return sha256(b"".join(array.tobytes() for _, array in weights)).hexdigest()
 
 
 def own_size(found: DataSet, size: int) -> int:

@@ -53,7 +53,7 @@ class Catalogue:
         about = {
             "method": learner.method, "options": dict(learner.options) | {"width": found.width},
             "rounds": learner.rounds, "epochs": self.preset.epochs, "weights": learner.weights,
-            "terms": energy, "features": self.preset.features, "seed": seed,
+            "terms": energy, "features": self.preset.features_of(found), "seed": seed,
         }  # fmt: skip
         if learner.rounds:
             about["epochs"] = None
@@ -106,7 +106,7 @@ class Catalogue:
         needs: dict[str, Cell], damage: Mapping[str, Any] | None,
     ) -> Cell:  # fmt: skip
         about = {
-            "row": text, "terms": terms, "features": self.preset.features, "seed": 0,
+            "row": text, "terms": terms, "features": self.preset.features_of(found), "seed": 0,
             "seconds": None if text in ANYTIME else self.preset.solver_seconds,
             "images": self.preset.images,
             "pixels": self.preset.form == "ours", "damage": dict(damage or {}),

@@ -38,12 +38,12 @@ def timed_rows(catalogue: Catalogue) -> dict[str, Any]:
 def timing(catalogue: Catalogue, source: DataSet | str, size: int, terms: str) -> Cell:
     """All rows, one after the other, on the same instances."""
     preset = catalogue.preset
+    found = preset.data_sets[0]
     about: dict[str, Any] = {
         "rows": timed_rows(catalogue), "terms": terms, "repeats": preset.repeats,
         "images": preset.timed_images, "seconds": preset.timed_seconds, "size": size,
-        "features": preset.features,
+        "features": preset.features_of(found),
     }  # fmt: skip
-    found = preset.data_sets[0]
     if isinstance(source, str):
         policy = catalogue.policy_of_scenes(source, found.learned_at, POLICY_ROW)
         needs = {"policy": policy}
@@ -89,7 +89,8 @@ def figure(catalogue: Catalogue, name: str) -> Cell:
     """The cell of a figure."""
     found, size = catalogue.shown()
     needs = _figure_needs(catalogue, name)
-    about: dict[str, Any] = {"figure": name, "terms": FULL, "features": catalogue.preset.features}
+    features = catalogue.preset.features_of(found)
+    about: dict[str, Any] = {"figure": name, "terms": FULL, "features": features}
     if name == "robustness":
         about["lines"] = [[damage, row] for damage, row, _ in robustness(catalogue)]
     if name == "rewards":

@@ -36,10 +36,12 @@ class DataSet:
     """Table 3: and the ones they are used at."""
     width: int = 32
     """p, the size of a node's embedding."""
+    features: str = ""
+    """Beside the preset's, joined by +."""
 
 
 VOC = DataSet("voc", "train", "val", (50, 250, 500), 250, (500, 1000, 2000, 10_000))
-MOTS = DataSet("mots", "train", "val", (2000,), 2000, (5000, 10_000), width=16)
+MOTS = DataSet("mots", "train", "val", (2000,), 2000, (5000, 10_000), width=16, features="+ridden")
 SCENES = DataSet("scenes", "train", "test", (20,), 20, (30,), width=8)
 
 # The paper's baselines as they were published, and the rows that it lacks.
@@ -114,6 +116,10 @@ class Preset:
     def data_set(self, name: str) -> DataSet:
         """The data set of that name."""
         return next(found for found in self.data_sets if found.name == name)
+
+    def features_of(self, found: DataSet) -> str:
+        """The node features of a data set."""
+        return self.features + found.features
 
     def seeds_at(self, size: int) -> range:
         """The seeds of a learner at this number of superpixels."""

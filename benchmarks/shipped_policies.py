@@ -36,7 +36,7 @@ class Config:
     """Which policies, which scenes."""
 
     policies: tuple[str, ...] = ()
-    """NAME=GOAL or FILE=GOAL; all that ship, by the goal of their card, if none."""
+    """NAME=GOAL or FILE=GOAL; all of scenes that ship, by the goal of their card, if none."""
     regimes: tuple[str, ...] = ("A", "B", "C")
     sizes: tuple[int, ...] = (50, 250)
     count: int = 40
@@ -105,8 +105,13 @@ def goal_of(text: str) -> tuple[str, str]:
     return source, goal
 
 
+def of_scenes() -> list[str]:
+    """The policies that ship and were not learned on images; `recipes.py` judges the others."""
+    return [name for name in list_policies() if "weights" not in load_policy(name).energy]
+
+
 def main(config: Config) -> None:
-    asked = [goal_of(text) for text in config.policies or list_policies()]
+    asked = [goal_of(text) for text in config.policies or of_scenes()]
     rows, verdicts = [], {key: [0, 0, 0] for key in asked}  # better, level, worse
     for cell, instances in cells(config):
         plain_iou, plain_energy = measured(instances, "untrained")

@@ -95,6 +95,10 @@ PARTS = {
             "segmentation-mots",
         )
     },
+    "docs/paper.md": {
+        "claims": first_table_of("paper/claims"),
+        "reproduce-kills": results_of("reproduce-kills"),
+    },
     "docs/calibration.md": {"calibration-rules": results_of("calibration-rules")},
     "docs/learning.md": {
         name: results_of(name)
@@ -102,6 +106,7 @@ PARTS = {
             "tuned-numbers",
             "learners",
             "shipped-policies",
+            "recipes",
             "search-pays",
             "labels-voc",
             "kinds-speed",

@@ -31,7 +31,7 @@ class Config:
     potentials: str = "u+p+hop1+hop2"
     """Which terms the energy has, joined by +."""
     features: str = "paper"
-    """Node features for policies: paper, appearance or paper+appearance."""
+    """Node features for policies: paper, appearance, ridden, or several joined by +."""
     pixels: bool = True
     """Decide pixels near the boundaries again, as segment does, where the data keep them."""
     out: Path | None = None

@@ -45,6 +45,7 @@ def run(config: Request) -> None:
     from policrf.crf.io.outputs import claimed
 
     catalogue, store = Catalogue(config), Store(config.work)
+    catalogue.data.check()
     shop = Shop(store, catalogue.data, config.jobs)
     cells = wanted(catalogue, config.target)
     planned = plan(cells, shop, config.longest)

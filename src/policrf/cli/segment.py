@@ -40,7 +40,7 @@ class Config(ImageOptions):
     potentials: str = "u+p+hop1+hop2"
     """Which terms the energy has, joined by +."""
     features: str = "paper"
-    """Node features for policies: paper, appearance or paper+appearance."""
+    """Node features for policies: paper, appearance, ridden, or several joined by +."""
     superpixels: int = 1000
     """How many superpixels SLIC is asked for."""
     truth: Path | None = None

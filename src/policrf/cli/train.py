@@ -45,7 +45,7 @@ class Data:
     potentials: str = "u+p+hop1+hop2"
     """Which terms of the energy to keep, joined by +."""
     features: str = "paper"
-    """Node features of prepared data: paper, appearance, or paper+appearance."""
+    """Node features of prepared data: paper, appearance, ridden, or several joined by +."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ class Source:
     potentials: str = "u+p+hop1+hop2"
     """Which terms of the energy to keep, joined by +."""
     features: str = "paper"
-    """Node features of prepared data: paper, appearance, or paper+appearance."""
+    """Node features of prepared data: paper, appearance, ridden, or several joined by +."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def load_prepared(
     potentials
         Which terms the energy has, joined by +.
     features
-        "paper", "appearance" or "paper+appearance".
+        "paper", "appearance", "ridden", or several joined by +.
     """
     if not isinstance(energy, Energy):
         energy = Energy() if energy is None else Energy.load(energy)

@@ -57,7 +57,7 @@ def load_instances(
         Which terms to keep, joined by +; models from files keep tables and custom terms
         too.
     features
-        Of prepared data: "paper", "appearance" or "paper+appearance".
+        Of prepared data: "paper", "appearance", "ridden", or several joined by +.
     count
         How many; 0 is all (300 scenes).
     seed

@@ -104,8 +104,8 @@ class ResultGrid:
         if confusions is None:
             return {}
         total = confusions.sum(axis=0)
-        draws = self._draws(len(confusions)) @ confusions.reshape(len(confusions), -1)
-        drawn = class_iou(draws.reshape(len(draws), *total.shape))
+        found = self.draws(len(confusions)) @ confusions.reshape(len(confusions), -1)
+        drawn = class_iou(found.reshape(len(found), *total.shape))
         iou, frequent = class_iou(total), self.frequent(solver)
         out: dict[str, Any] = {}
         for name, classes in (("all", None), ("frequent", frequent)):
@@ -121,7 +121,7 @@ class ResultGrid:
         out[f"{level}_accuracy"] = pixel_accuracy(total)
         return out
 
-    def _draws(self, count: int) -> FloatArray:
+    def draws(self, count: int) -> FloatArray:
         """`[draws, images]`: how often each image is drawn; the same for every solver."""
         rng = np.random.default_rng([self.seed, count])
         return rng.multinomial(count, np.full(count, 1 / count), DRAWS).astype(np.float64)
@@ -155,7 +155,7 @@ class ResultGrid:
         if a is None or b is None:
             raise InvalidOption(f"{first} and {second} cannot be compared: there is no truth")
         chosen = self.frequent(first) if classes == "frequent" else None
-        weights = self._draws(len(a))
+        weights = self.draws(len(a))
         drawn = [
             mean_over_classes(
                 class_iou((weights @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:])), chosen

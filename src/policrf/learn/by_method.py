@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from policrf.crf.instance import Instance
-from policrf.crf.io.json_text import as_json
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
+from policrf.learn.energy_weights import energy_weights
 from policrf.learn.experience.corpus import Corpus, Instances
 from policrf.learn.experience.pools import Pooled
 from policrf.learn.learners.dqn import DQNLearner
@@ -154,14 +154,6 @@ def learn(
         out=None if out is None else Path(out), report=report, finish=finish,
     )  # fmt: skip
     return run_loop(driven, plan, resume=resume, overwrite=overwrite)
-
-
-def energy_weights(instances: Sequence[Instance]) -> dict[str, Any]:
-    """The weights that prepared data is under, for the policy's file; nothing for other data."""
-    energy: Any = getattr(instances, "energy", None)
-    if energy is None:
-        return {}
-    return {"weights": as_json(energy.as_dict(), infinity="inf")}
 
 
 def chosen_options(method: str | Method, fields: dict[str, Any]) -> tuple[str, Method]:

@@ -33,6 +33,7 @@ from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import write_tables
 from policrf.learn.by_method import chosen_options, learn
 from policrf.learn.cross_fitting import FOLDS, cross_fit, with_trust
+from policrf.learn.energy_weights import energy_weights
 from policrf.learn.label_judge import Judge
 from policrf.learn.options import Imitate, Method, Shared
 from policrf.learn.options.flat_fields import with_fields
@@ -132,6 +133,7 @@ def learn_labels(
         **policy.training, "goal": "labels", "truth": wanted, "trust": policy.spec.trust,
         "won": won, "verdict": sentence,
     }  # fmt: skip
+    policy = replace(policy, energy=policy.energy | energy_weights(instances))
     if folder is not None:
         policy.save(folder / LEARNED)
     policy = replace(policy if won else _untrained(policy), training=reached)

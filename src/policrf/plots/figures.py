@@ -17,6 +17,7 @@ from policrf.plots.colours import label_colours, overlay
 from policrf.types import LabelMap, Pixels
 
 PANELS = 4  # of a row of lines, at most
+SCREEN_DPI, PRINT_DPI = 110, 200
 
 if TYPE_CHECKING:
     from policrf.vision.record import Record
@@ -237,12 +238,12 @@ def line_figure(
     save_figure(figure, path)
 
 
-def save_figure(figure: Any, path: str | Path) -> None:
+def save_figure(figure: Any, path: str | Path, *, dpi: int = SCREEN_DPI) -> None:
     """Write a figure, whole or not at all; the ending says the format."""
     suffix = Path(path).suffix.lower() or ".png"
     try:
         with atomic_write(path) as file:
-            figure.savefig(file, dpi=110, format=suffix[1:])
+            figure.savefig(file, dpi=dpi, format=suffix[1:])
     except ValueError as error:
         if isinstance(error, InvalidFile):
             raise

@@ -31,6 +31,8 @@ class Card:
     """What it reached on fresh instances, less the untrained rule."""
     limits: str
     """Where it should not be used."""
+    energy: str = ""
+    """Weights of the energy of its data; empty for scenes, whose generator draws them."""
 
     def __post_init__(self) -> None:
         if self.goal not in GOALS:
@@ -44,6 +46,7 @@ class Card:
         lines = [
             f"goal     {self.goal}",
             f"data     {self.data}",
+            f"energy   {self.energy or 'as the scenes are drawn'}",
             f"command  {self.command}",
             f"seed     {self.seed}",
             f"limits   {self.limits}",
@@ -57,6 +60,6 @@ def card_of(policy: Policy) -> Card | None:
     found = policy.training.get("card")
     if found is None:
         return None
-    if not isinstance(found, dict) or set(found) != set(Card.__dataclass_fields__):
+    if not isinstance(found, dict) or set(found) | {"energy"} != set(Card.__dataclass_fields__):
         raise InvalidFile(f"policy {policy.name!r}: its card is damaged")
     return Card(**found | {"figures": tuple(map(str, found["figures"]))})

@@ -70,7 +70,7 @@ class Segmenter:
         potentials
             Which terms the energy has, joined by +.
         features
-            "paper", "appearance" or "paper+appearance".
+            "paper", "appearance", "ridden", or several joined by +.
         pixels
             Decide pixels near the boundaries again at the end, as strongly as the energy's weight
             `pixels` says; False leaves the superpixels' labels.

@@ -15,6 +15,7 @@ from policrf.bench.reproduce.presets import FULL, VOC
 from policrf.bench.reproduce.published import table_2, table_3, table_4
 from policrf.bench.reproduce.run import Watch, plan, run
 from policrf.bench.reproduce.store import RESULT, Store
+from policrf.bench.reproduce.tables.lookup import Lookup
 from policrf.errors import InvalidFile, InvalidOption, UnknownName
 
 
@@ -128,6 +129,19 @@ def test_cells_without_data_or_too_long_are_left_out_with_what_needs_them(tmp_pa
     assert planned[0].left_out == f"--data has no {Path('voc') / 'VOC2012'}"
     assert all(entry.seconds > 0 for entry in planned)
     run(planned, shop, Watch(begin=lambda cell: pytest.fail(f"{cell.name} was begun")))
+
+
+def test_some_of_several_seeds_are_a_mean_in_percent(tmp_path):
+    store, catalogue = Store(tmp_path), paper()
+    lookup = Lookup(catalogue, store)
+    cells = catalogue.seeds(VOC, 50, FULL, "DQN R2")
+    assert len(cells) == 3
+    assert str(lookup.measure(cells, "pixels_all", "iou")).startswith("not run (about")
+    for cell, iou, told in zip(cells, (0.5, 0.6), ("50.00 (1)", "55.00 ± 5.00 (2)"), strict=False):
+        store.start(cell)
+        store.keep(cell, {"pixels_all": {"iou": iou}, "energy": 7.0}, 1.0)
+        assert lookup.measure(cells, "pixels_all", "iou") == told
+    assert lookup.measure(cells[:1], "energy") == 7.0
 
 
 def test_estimates_follow_what_cells_of_a_kind_took(tmp_path):

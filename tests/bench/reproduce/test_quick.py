@@ -21,10 +21,10 @@ PICTURES = (
 pytest.importorskip("sklearn", reason="t-SNE needs scikit-learn (policrf[figures])")
 
 
-def arguments(work: Path, out: Path, target: str = "all") -> list[str]:
+def arguments(work: Path, out: Path, target: str = "all", jobs: int = 1) -> list[str]:
     return [
         "reproduce", target, "--preset", "quick", "--work", str(work), "--out", str(out),
-        "--jobs", "1",
+        "--jobs", str(jobs),
     ]  # fmt: skip
 
 
@@ -73,6 +73,18 @@ def test_finished_cells_are_not_run_again_and_lost_ones_are(made, capsys):
     assert again.split("###", 1)[1] == table.split("###", 1)[1]
 
 
+def test_a_damaged_cell_is_named_and_says_what_to_do(made, capsys):
+    damaged = next((made / "work" / "cells").glob(f"score-scenes-20-u-unary-*/{RESULT}"))
+    whole = damaged.read_text()
+    damaged.write_text(whole[: len(whole) // 2])
+    assert call(arguments(made / "work", made / "again", "table2")) == 2
+    said = capsys.readouterr().err
+    assert damaged.parent.name in said
+    assert "delete it" in said
+    assert "Traceback" not in said
+    damaged.write_text(whole)
+
+
 def test_a_plan_runs_nothing(tmp_path, capsys):
     plan = [*arguments(tmp_path / "work", tmp_path / "out"), "--plan"]
     assert call(plan) == 0
@@ -99,6 +111,7 @@ def test_cells_that_were_not_run_say_so(tmp_path, capsys):
         (["all", "--preset", "theirs"], "there is no preset 'theirs'"),
         (["all", "--jobs", "0"], "jobs is 0"),
         (["all", "--preset", "quick", "--data-sets", "mots"], "the preset quick has no data set"),
+        (["all", "--data", "no-such-folder"], "--data no-such-folder has no voc"),
     ],
 )
 def test_mistakes_are_one_sentence(more, sentence, tmp_path, capsys):
@@ -110,15 +123,17 @@ def test_mistakes_are_one_sentence(more, sentence, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_kills_at_random_moments_leave_the_same_tables(made, tmp_path):
-    """Ten kills, then to the end: what does not tell times is the same to the letter."""
-    command = [sys.executable, "-m", "policrf", *arguments(tmp_path / "work", tmp_path / "out")]
+    """Ten kills of two processes, then to the end: as one process that nobody disturbed."""
+    asked = arguments(tmp_path / "work", tmp_path / "out", jobs=2)
+    command = [sys.executable, "-m", "policrf", *asked]
     rng, environment = np.random.default_rng(0), os.environ | {"PYTHONHASHSEED": "0"}
     for _ in range(10):
         process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-        )
-        time.sleep(rng.uniform(2, 20))
-        process.send_signal(signal.SIGKILL)
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
+        time.sleep(rng.uniform(2, 10))
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     for name in ("table1", "table2", "table3", "robustness", "figures"):

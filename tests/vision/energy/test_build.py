@@ -1,14 +1,16 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.vision.builders import LABELS, recipe, record, scene
 
 import policrf as pc
+from policrf.crf.box_overlap import covered_share
 from policrf.crf.potentials import BoxAgreement, BoxSupport, Potts
 from policrf.errors import InvalidFile, InvalidOption
 from policrf.vision.energy.build import box_members, pairwise, to_instance, unary
-from policrf.vision.energy.node_features import node_features
+from policrf.vision.energy.node_features import RIDDEN_NAMES, node_features
 from policrf.vision.energy.weights import Energy
 from policrf.vision.pipeline import Pipeline
 
@@ -167,7 +169,7 @@ def test_appearance_is_a_further_set():
     instance = to_instance(RECORD, plain(), features="paper+appearance")
     assert instance.feature_names[-3:] == ("position:y", "position:x", "size")
     assert instance.features.shape[1] == 4 * len(LABELS) + 1 + 6
-    with pytest.raises(InvalidOption, match="paper\\+appearance"):
+    with pytest.raises(InvalidOption, match="paper, appearance, ridden"):
         to_instance(RECORD, plain(), features="smell")
 
 
@@ -329,3 +331,22 @@ def test_superpixels_outside_the_band_keep_the_nets_label(solver):
     assert math.isfinite(solution.energy)
     best = unary(record_, energy).argmin(axis=1)
     np.testing.assert_array_equal(solution.labels[fixed], best[fixed])
+
+
+def test_ridden_boxes_are_seen_by_the_features_and_by_nothing_else():
+    b = 1  # becomes a bicycle: no label, but its rider's box and its own nodes know of it
+    labels = np.where(np.arange(len(RECORD.box_labels)) == b, -1, RECORD.box_labels)
+    record = replace(RECORD, box_labels=labels.astype(np.int32))
+    built = to_instance(record, plain(), features="paper+ridden")
+    assert built.feature_names[-2:] == RIDDEN_NAMES
+    on, cover = built.features[:, -2:].T
+    nodes = box_members(record, plain().foreground)[b]
+    assert len(nodes)
+    np.testing.assert_array_equal(on[nodes], record.box_scores[b])
+    assert on.sum() == pytest.approx(len(nodes) * record.box_scores[b], rel=1e-6)
+    shares = covered_share(record.boxes)[:, b] * record.box_scores[b]
+    assert cover.max() == pytest.approx(np.delete(shares, b).max(), rel=1e-6)
+    without = to_instance(RECORD, plain(), features="paper+ridden").features
+    assert not without[:, -2:].any()
+    with pytest.raises(InvalidOption, match="joined by"):
+        to_instance(record, plain(), features="paper+wheels")

@@ -12,14 +12,21 @@ from functools import cached_property
 from typing import Any
 
 from policrf.bench.reproduce.cells import Cell
-from policrf.bench.reproduce.data_cells import DataCells
+from policrf.bench.reproduce.data_cells import DataCells, own_size, policy_digest
 from policrf.bench.reproduce.learners import Learner
 from policrf.bench.reproduce.options import Reproduce
-from policrf.bench.reproduce.presets import FULL, TERMS, DataSet, Preset
+from policrf.bench.reproduce.presets import FULL, SHIPPED_POLICY, TERMS, DataSet, Preset
+from policrf.policy.checkpoint import list_policies
 
 POLICY = "{policy}"  # stands for the policy's file in a row
 REFERENCES = ("net", "oracle")
 ANYTIME = ("refine",)  # would go on for as long as it is given: without a limit it ends by itself
+
+
+def shipped_for(found: DataSet, size: int) -> str:
+    """The policy that ships for a data set and size; the one for any labels where there is none."""
+    name = f"{found.name}-{own_size(found, size)}"
+    return name if name in list_policies() else "labels"
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Catalogue:
         about = {
             "method": learner.method, "options": dict(learner.options) | {"width": found.width},
             "rounds": learner.rounds, "epochs": self.preset.epochs, "weights": learner.weights,
-            "terms": energy, "features": self.preset.features, "seed": seed,
+            "terms": energy, "features": self.preset.features_of(found), "seed": seed,
         }  # fmt: skip
         if learner.rounds:
             about["epochs"] = None
@@ -55,6 +62,17 @@ class Catalogue:
             "energy": self.data.energies(found, size),
         }
         return Cell("train", f"{found.name} {size} {energy} {row} seed {seed}", about, needs)
+
+    def policy_of_scenes(self, source: str, size: int, row: str) -> Cell:
+        """The training of a learner on drawn scenes, which have energies of their own."""
+        learner = self.preset.learners[row]
+        about = {
+            "method": learner.method, "options": dict(learner.options), "rounds": learner.rounds,
+            "epochs": None if learner.rounds else self.preset.epochs, "weights": learner.weights,
+            "terms": FULL, "scenes": source, "size": size, "images": self.preset.drawn_scenes,
+            "seed": 0,
+        }  # fmt: skip
+        return Cell("train", f"{source} {size} {FULL} {row} seed 0", about)
 
     def solver(
         self,
@@ -66,7 +84,10 @@ class Catalogue:
     ) -> Cell:
         """A solver, or one of the references, on the test split."""
         named = {**self.preset.solvers, **self.preset.beside, **{r: r for r in REFERENCES}}
-        return self._score(found, size, terms, row, named[row], {}, damage)
+        text = named[row]
+        if text == SHIPPED_POLICY:
+            text = shipped_for(found, size)
+        return self._score(found, size, terms, row, text, {}, damage)
 
     def learned(
         self, found: DataSet, size: int, terms: str, row: str, seed: int = 0, *,
@@ -85,11 +106,13 @@ class Catalogue:
         needs: dict[str, Cell], damage: Mapping[str, Any] | None,
     ) -> Cell:  # fmt: skip
         about = {
-            "row": text, "terms": terms, "features": self.preset.features, "seed": 0,
+            "row": text, "terms": terms, "features": self.preset.features_of(found), "seed": 0,
             "seconds": None if text in ANYTIME else self.preset.solver_seconds,
             "images": self.preset.images,
             "pixels": self.preset.form == "ours", "damage": dict(damage or {}),
         }  # fmt: skip
+        if text in list_policies():
+            about["policy"] = policy_digest(text)
         needs = {
             "data": self.data.prepared(found, found.test, size),
             "energy": self.data.energies(found, size),

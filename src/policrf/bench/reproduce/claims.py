@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from policrf.bench.reproduce.cells import Cell
+from policrf.bench.reproduce.comparisons import CLASSES, Compared, compared
 from policrf.bench.reproduce.other_cells import timings
 from policrf.bench.reproduce.presets import FULL, TERMS
 from policrf.bench.reproduce.tables.lookup import Lookup
 from policrf.evaluation.tables import Table
 
-MEASURES = {"all classes": ("pixels_all", "iou"), "frequent": ("pixels_frequent", "iou")}
-Pair = tuple[str, float, float]
-CLOSE = 0.005  # of IoU: what counts as the same
+ABOUT = 1.0  # points of IoU: what counts as about equal
 WIDE = 10  # times more nodes in the largest than in the smallest of the sizes that are compared
 LINEAR = 1.25  # the power of N that still counts as linear
+REPAIR = "α-Exp + repair"
 
 
 class Test(NamedTuple):
     """One comparison behind a verdict."""
 
     where: str
+    rows: str
     left: float
     right: float
+    difference: str
+    """With its interval, where it has one."""
     holds: bool | None
-    """None: no difference worth the name."""
+    """None: no sure difference."""
 
 
-def table_of_claims(lookup: Lookup) -> Table:
-    """A line a claim."""
+def tables_of_claims(lookup: Lookup) -> list[Table]:
+    """A line a claim, and a line a comparison."""
     claims: dict[str, Callable[[Lookup], Iterator[Test]]] = {
         "R2 learns better than R1": _rewards,
         "higher-order terms help": _terms,
@@ -41,92 +43,106 @@ def table_of_claims(lookup: Lookup) -> Table:
         "policies hold at other numbers of superpixels": _sizes,
         "run time is linear in N": _linear,
     }
-    rows = [(claim, *_verdict(list(tests(lookup)))) for claim, tests in claims.items()]
+    found = {claim: list(tests(lookup)) for claim, tests in claims.items()}
+    verdicts = tuple((claim, *verdict(tests)) for claim, tests in found.items())
     note = (
-        "Pixel IoU over all classes and over the frequent ones, mean over seeds; differences of up "
-        f"to {100 * CLOSE:g} points count as none; linear is a power of N up to "
-        f"{LINEAR:g}. A claim that was not run is left open."
+        "From pixel IoU over all classes and over the frequent ones, mean over seeds. A row is "
+        "above or below another one beyond the paired 95 % interval over images; at or above: not "
+        f"surely below; about equal: within {ABOUT:g} point; linear: a power of N up to {LINEAR:g}."
     )
     if lookup.catalogue.preset.small:
         note += " This preset shows that everything runs; what it finds means nothing."
-    return Table("The paper's claims", ("claim", "here", "in", "comparisons"), tuple(rows), note)
+    words = {True: "yes", False: "no", None: "no sure difference"}
+    lines = tuple(
+        (claim, *test[:-1], words[test.holds]) for claim, tests in found.items() for test in tests
+    )
+    columns = ("claim", "where", "rows", "first", "second", "difference", "holds")
+    return [
+        Table("The paper's claims", ("claim", "here", "comparisons"), verdicts, note),
+        Table("Comparisons behind the claims", columns, lines),
+    ]
 
 
-def _verdict(tests: Sequence[Test]) -> tuple[str, str, str]:
+def verdict(tests: Sequence[Test]) -> tuple[str, str]:
+    """One word, and how many comparisons say what."""
     if not tests:
-        return "not run", "", ""
-    held, equal = sum(t.holds is True for t in tests), sum(t.holds is None for t in tests)
-    word = "holds in part"
-    if held == len(tests):
-        word = "holds"
-    elif equal == len(tests):
-        word = "no difference"
-    elif held == 0:
-        word = "does not hold"
-    told = "; ".join(f"{t.where}: {t.left:.4g} against {t.right:.4g}" for t in tests)
-    counted = f"{held} of {len(tests)}" + (f", {equal} without a difference" if equal else "")
-    return word, counted, told
+        return "not run", ""
+    held, unsure = (sum(t.holds is value for t in tests) for value in (True, None))
+    against = len(tests) - held - unsure
+    told = f"{held} for it, {against} against it, {unsure} without a sure difference"
+    if held and not against:
+        return "holds" if not unsure else "holds where there is a difference", told
+    if against and not held:
+        return "does not hold", told
+    return ("holds in part" if held else "no sure difference"), told
 
 
-def ahead(left: float, right: float) -> bool | None:
-    """Whether the left figure is above the right one; None where they are about the same."""
-    return None if abs(left - right) <= 100 * CLOSE else left > right
+def _test(where: str, rows: str, found: Compared, holds: bool | None) -> Test:
+    difference = f"{found.left - found.right:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
+    return Test(where, rows, found.left, found.right, difference, holds)
 
 
-def _measured(lookup: Lookup, first: Sequence[Cell], second: Sequence[Cell]) -> Iterator[Pair]:
-    """The IoUs of two rows by measure, where both were run."""
-    for name, path in MEASURES.items():
-        left, right = (100 * lookup.mean(cells, *path) for cells in (first, second))
-        if not math.isnan(left + right):
-            yield name, left, right
+def _pairs(
+    lookup: Lookup, left: Sequence[Cell], right: Sequence[Cell]
+) -> Iterator[tuple[str, Compared]]:
+    """Two rows over all and over the frequent classes, where both were run."""
+    for classes in CLASSES:
+        found = compared(lookup.store, left, right, classes)
+        if found is not None:
+            yield classes, found
 
 
-def _pairs(lookup: Lookup, first: str, second: str) -> Iterator[Pair]:
+def _learned(lookup: Lookup, first: str, second: str) -> Iterator[tuple[str, Compared]]:
     """Two learners wherever both were run."""
     for found, size in lookup.catalogue.places():
         for terms in TERMS:
-            rows = (lookup.catalogue.seeds(found, size, terms, row) for row in (first, second))
-            for name, left, right in _measured(lookup, *rows):
-                yield f"{found.name} {size} {terms}, {first} and {second}, {name}", left, right
+            left, right = (lookup.catalogue.seeds(found, size, terms, r) for r in (first, second))
+            for classes, pair in _pairs(lookup, left, right):
+                yield f"{found.name} {size} {terms}, {classes} classes", pair
 
 
 def _rewards(lookup: Lookup) -> Iterator[Test]:
     for method in ("DQN", "MCTS"):
-        for where, left, right in _pairs(lookup, f"{method} R2", f"{method} R1"):
-            yield Test(where, left, right, ahead(left, right))
+        for where, pair in _learned(lookup, f"{method} R2", f"{method} R1"):
+            yield _test(where, f"{method} R2, {method} R1", pair, pair.ahead)
 
 
 def _learners(lookup: Lookup) -> Iterator[Test]:
-    for where, left, right in _pairs(lookup, "DQN R2", "MCTS R2"):
-        yield Test(where, left, right, abs(left - right) <= 100 * 2 * CLOSE)
+    for where, pair in _learned(lookup, "DQN R2", "MCTS R2"):
+        yield _test(where, "DQN R2, MCTS R2", pair, abs(pair.left - pair.right) <= ABOUT)
 
 
 def _terms(lookup: Lookup) -> Iterator[Test]:
     catalogue = lookup.catalogue
     for found, size in catalogue.places():
-        for row in ("α-Exp + repair", "DQN R2"):
+        for row in (REPAIR, "DQN R2"):
             if row in catalogue.preset.learners:
                 cells = [catalogue.seeds(found, size, terms, row) for terms in (FULL, TERMS[1])]
             else:
                 cells = [[catalogue.solver(found, size, t, row)] for t in (FULL, TERMS[1])]
-            for name, more, less in _measured(lookup, *cells):
-                where = f"{found.name} {size} {row}, all terms and U+P, {name}"
-                yield Test(where, more, less, ahead(more, less))
+            for classes, pair in _pairs(lookup, *cells):
+                where = f"{found.name} {size}, {classes} classes"
+                yield _test(where, f"{row}: all terms, U+P", pair, pair.ahead)
 
 
 def _policies(lookup: Lookup) -> Iterator[Test]:
+    """DQN R2 against the solver of the highest IoU."""
     catalogue = lookup.catalogue
     for found, size in catalogue.places():
         for terms in TERMS:
             rows = [row for row in catalogue.preset.solvers if row in catalogue.rows(terms)]
-            solvers = [[catalogue.solver(found, size, terms, row)] for row in rows]
             policy = catalogue.seeds(found, size, terms, "DQN R2")
-            for name, path in MEASURES.items():
-                known = [100 * v for cells in solvers for v in lookup.values(cells, *path)]
-                own = 100 * lookup.mean(policy, *path)
-                if known and not math.isnan(own):
-                    where = f"{found.name} {size} {terms}, DQN R2 and the best solver, {name}"
-                    yield Test(where, own, max(known), own >= max(known) - 100 * CLOSE)
+            for classes in CLASSES:
+                path = f"pixels_{classes}", "iou"
+                cells = {row: [catalogue.solver(found, size, terms, row)] for row in rows}
+                known = {row: v for row, c in cells.items() if (v := lookup.values(c, *path))}
+                if not known:
+                    continue
+                best = max(known, key=lambda row: known[row])
+                pair = compared(lookup.store, policy, cells[best], classes)
+                if pair is not None:
+                    where = f"{found.name} {size} {terms}, {classes} classes"
+                    yield _test(where, f"DQN R2, {best}", pair, pair.high >= 0)
 
 
 def _sizes(lookup: Lookup) -> Iterator[Test]:
@@ -135,17 +151,16 @@ def _sizes(lookup: Lookup) -> Iterator[Test]:
         for (size, row), cell in cells.items():
             if row != "DQN R2":
                 continue
-            base = cells[size, "α-Exp + repair"]
-            for name, policy, solver in _measured(lookup, [cell], [base]):
-                where = f"{found.name} {size}, {row} and α-Exp + repair, {name}"
-                yield Test(where, policy, solver, policy >= solver - 100 * CLOSE)
+            for classes, pair in _pairs(lookup, [cell], [cells[size, REPAIR]]):
+                where = f"{found.name} {size}, learned at {found.learned_at}, {classes} classes"
+                yield _test(where, f"{row}, {REPAIR}", pair, pair.high >= 0)
 
 
 def _linear(lookup: Lookup) -> Iterator[Test]:
     places: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for source, _, terms, cell in timings(lookup.catalogue):
         result = lookup.store.result(cell)
-        if result is not None and result["seconds"].get("DQN"):
+        if result is not None and result["seconds"].get("DQN") and "DQN" not in result["stopped"]:
             point = (result["nodes"], result["seconds"]["DQN"])
             places.setdefault((source, terms), []).append(point)
     for (source, terms), points in places.items():
@@ -153,4 +168,5 @@ def _linear(lookup: Lookup) -> Iterator[Test]:
         if len(points) >= 3 and max(sizes) >= WIDE * min(sizes):
             nodes, seconds = np.log(np.asarray(points)).T
             power = float(np.polyfit(nodes, seconds, 1)[0])
-            yield Test(f"{source} {terms}, DQN: power of N", power, LINEAR, power <= LINEAR)
+            where = f"{source} {terms}"
+            yield Test(where, "DQN: power of N, limit", power, LINEAR, "", power <= LINEAR)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from policrf.bench.reproduce.cells import Cell
 from policrf.bench.reproduce.options import Reproduce
 from policrf.bench.reproduce.presets import DataSet, Preset
 from policrf.datasets.opening import open_dataset
+from policrf.errors import InvalidOption
+from policrf.policy.checkpoint import load_policy
 from policrf.vision.recipe import file_digest
 
 ROOTS = {"voc": Path("voc") / "VOC2012", "mots": Path("mots") / "KITTI_MOTS"}
@@ -25,6 +28,13 @@ def net_digest(path: Path | None) -> str:
 @lru_cache(maxsize=16)
 def _digest(path: Path, modified: int, size: int) -> str:
     return file_digest(path)
+
+
+@lru_cache(maxsize=16)
+def policy_digest(name: str) -> str:
+    """A digest of the weights of a policy that ships."""
+    weights = sorted(load_policy(name).weights.items())
+    return sha256(b"".join(array.tobytes() for _, array in weights)).hexdigest()
 
 
 def own_size(found: DataSet, size: int) -> int:
@@ -78,6 +88,17 @@ class DataCells:
             return None
         folder = self.asked.data / ROOTS[name]
         return folder if folder.is_dir() else None
+
+    def check(self) -> None:
+        """Refuse a call that asks for cells on data, and could run none of them."""
+        names = [found.name for found in self.preset.data_sets if found.name in ROOTS]
+        if self.asked.data is None or not names:
+            return
+        if all(self.root(name) is None for name in names):
+            wanted = " nor ".join(str(ROOTS[name]) for name in names)
+            raise InvalidOption(f"--data {self.asked.data} has no {wanted}")
+        if self.asked.nets.net is None and not self.asked.plan:
+            raise InvalidOption("images need a net for their unaries; give --net")
 
     def counts(self) -> dict[tuple[str, str], int]:
         """How many images the splits have that are at hand."""

@@ -17,7 +17,7 @@ from policrf.crf.io.json_text import read_json
 from policrf.errors import InvalidFile
 
 IMAGES = {"voc": {"train": 1464, "val": 1449}, "mots": {"train": 5027, "val": 2981}}
-LABELS = {"voc": 21, "mots": 3, "scenes": 5}
+LABELS = {"voc": 21, "mots": 3, "scenes": 5, "drawn": 21}
 # Seconds a node of one solve, by the beginning of the row's text.
 A_NODE = {
     "unary": 1e-6, "net": 1e-6, "oracle": 1e-6, "icm": 2e-6, "highest": 5e-6, "untrained": 1e-5,
@@ -55,8 +55,9 @@ class Estimates:
         return 20.0
 
     def _training(self, cell: Cell) -> float:
-        about, data = cell.about, cell.needs["data"].about
-        nodes, images = data["size"], self._count(cell.needs["data"])
+        about, drawn = cell.about, "scenes" in cell.about
+        data = {**about, "dataset": "drawn"} if drawn else cell.needs["data"].about
+        nodes, images = data["size"], data["images"] if drawn else self._count(cell.needs["data"])
         options, graphs = about["options"], images * (about["epochs"] or 0)
         if about["rounds"]:
             graphs = about["rounds"] * options.get("episodes", 4)

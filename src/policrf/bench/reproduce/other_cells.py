@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from policrf.bench.reproduce.catalogue import Catalogue
+from policrf.bench.reproduce.catalogue import POLICY, Catalogue
 from policrf.bench.reproduce.cells import Cell
 from policrf.bench.reproduce.data_cells import own_size
-from policrf.bench.reproduce.learners import Learner
 from policrf.bench.reproduce.presets import FULL, TERMS, DataSet
 
 TIMED = TERMS[1:]
 SYNTHETIC = "synthetic:B"
 DAMAGES = ("mislabeled", "dropped", "added")
-HARDY = ("unary", "α-Exp + repair", "untrained")  # rows of the robustness beside the policy
+HARDY = ("unary", "BP", "L-Flip", "α-Exp + repair", "untrained")  # rows beside the policies
 POLICY_ROW = "DQN R2"
+HARDY_POLICIES = ("DQN R1", POLICY_ROW)
 FIGURES = (
     "rewards", "embeddings", "policy", "potentials", "cases", "learners", "curves-dqn",
     "curves-mcts", "robustness",
@@ -23,31 +23,35 @@ FIGURES = (
 
 
 def timed_rows(catalogue: Catalogue) -> dict[str, Any]:
-    """Row -> a solver's text, or kind and options of an untrained network.
+    """Row -> a solver's text; the policy's file stands in it as POLICY.
 
-    Time depends on the sizes of a network, not on its numbers.
+    Both ways to decide have the policy of Q-learning under R2: searching takes as long with it as
+    with one that self-play has learned, whose network has the same sizes.
     """
     preset = catalogue.preset
     rows: dict[str, Any] = dict(preset.solvers) | {"α-Exp + repair": "alpha_expansion"}
-    for row in ("DQN R2", "MCTS R2"):
-        learner: Learner = preset.learners[row]
-        kind = str(learner.options.get("kind", "paper"))
-        rows[row.split()[0]] = {"kind": kind, **learner.deciding}
+    for row in (POLICY_ROW, "MCTS R2"):
+        rows[row.split()[0]] = preset.learners[row].row(POLICY)
     return rows
 
 
 def timing(catalogue: Catalogue, source: DataSet | str, size: int, terms: str) -> Cell:
     """All rows, one after the other, on the same instances."""
     preset = catalogue.preset
+    found = preset.data_sets[0]
     about: dict[str, Any] = {
         "rows": timed_rows(catalogue), "terms": terms, "repeats": preset.repeats,
-        "images": preset.timed_images, "seconds": 120.0, "size": size,
+        "images": preset.timed_images, "seconds": preset.timed_seconds, "size": size,
+        "features": preset.features_of(found),
     }  # fmt: skip
     if isinstance(source, str):
-        return Cell("time", f"{source} {size} {terms}", about | {"scenes": source})
+        policy = catalogue.policy_of_scenes(source, found.learned_at, POLICY_ROW)
+        needs = {"policy": policy}
+        return Cell("time", f"{source} {size} {terms}", about | {"scenes": source}, needs)
     needs = {
         "data": catalogue.data.prepared(source, source.test, size, preset.timed_images),
         "energy": catalogue.data.energies(source, own_size(source, size)),
+        "policy": catalogue.policy(source, source.learned_at, FULL, POLICY_ROW),
     }
     return Cell("time", f"{source.name} {size} {terms}", about, needs)
 
@@ -77,14 +81,16 @@ def robustness(catalogue: Catalogue) -> Iterator[tuple[dict[str, Any], str, Cell
     for damage in damages(catalogue):
         for row in HARDY:
             yield damage, row, catalogue.solver(found, size, FULL, row, damage)
-        yield damage, POLICY_ROW, catalogue.learned(found, size, FULL, POLICY_ROW, damage=damage)
+        for row in HARDY_POLICIES:
+            yield damage, row, catalogue.learned(found, size, FULL, row, damage=damage)
 
 
 def figure(catalogue: Catalogue, name: str) -> Cell:
     """The cell of a figure."""
     found, size = catalogue.shown()
     needs = _figure_needs(catalogue, name)
-    about: dict[str, Any] = {"figure": name, "terms": FULL, "features": catalogue.preset.features}
+    features = catalogue.preset.features_of(found)
+    about: dict[str, Any] = {"figure": name, "terms": FULL, "features": features}
     if name == "robustness":
         about["lines"] = [[damage, row] for damage, row, _ in robustness(catalogue)]
     if name == "rewards":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policrf.bench.reproduce import report
 from policrf.bench.reproduce.catalogue import Catalogue
-from policrf.bench.reproduce.claims import table_of_claims
+from policrf.bench.reproduce.claims import tables_of_claims
 from policrf.bench.reproduce.other_cells import figures, wanted
 from policrf.bench.reproduce.store import Store
 from policrf.bench.reproduce.tables.figures_made import table_of_figures
@@ -55,7 +55,7 @@ def write_all(
     if "figures" in targets:
         report.copy_figures(out, figures(catalogue), store)
     if "table2" in targets:
-        claims = [table_of_claims(lookup)]
+        claims = tables_of_claims(lookup)
         report.write_tables(out, "claims", claims, made)
         shown += claims
     return shown

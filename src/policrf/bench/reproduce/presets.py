@@ -36,10 +36,12 @@ class DataSet:
     """Table 3: and the ones they are used at."""
     width: int = 32
     """p, the size of a node's embedding."""
+    features: str = ""
+    """Beside the preset's, joined by +."""
 
 
 VOC = DataSet("voc", "train", "val", (50, 250, 500), 250, (500, 1000, 2000, 10_000))
-MOTS = DataSet("mots", "train", "val", (2000,), 2000, (5000, 10_000), width=16)
+MOTS = DataSet("mots", "train", "val", (2000,), 2000, (5000, 10_000), width=16, features="+ridden")
 SCENES = DataSet("scenes", "train", "test", (20,), 20, (30,), width=8)
 
 # The paper's baselines as they were published, and the rows that it lacks.
@@ -57,6 +59,7 @@ SHIPPED = {
     "L-Flip": "lazy_flipper",
     "α-Exp": "alpha_expansion:hop2=ignore",
 }
+SHIPPED_POLICY = "{shipped}"  # stands for the policy that ships for a data set and size
 BESIDE = {
     "unary": "unary",
     "hcf": "highest_confidence_first",
@@ -93,6 +96,10 @@ class Preset:
     """Limit of one solver on one image."""
     timed_sizes: tuple[int, ...] = (50, 250, 500, 1000, 2000, 10_000)
     timed_images: int = 5
+    timed_seconds: float = 60.0
+    """Limit of one run of a timing."""
+    drawn_scenes: int = 200
+    """That the policy of Table 4's scenes learns from."""
     repeats: int = 3
     """Runs of a timing, of which the best counts."""
     damages: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
@@ -110,6 +117,10 @@ class Preset:
         """The data set of that name."""
         return next(found for found in self.data_sets if found.name == name)
 
+    def features_of(self, found: DataSet) -> str:
+        """The node features of a data set."""
+        return self.features + found.features
+
     def seeds_at(self, size: int) -> range:
         """The seeds of a learner at this number of superpixels."""
         return range(self.seeds if size in self.repeated else 1)
@@ -120,15 +131,16 @@ PAPER = Preset(
     learners=learners.PAPER,
 )  # fmt: skip
 OURS = Preset(
-    name="ours", form="ours", data_sets=(VOC, MOTS), solvers=SHIPPED, beside=BESIDE,
+    name="ours", form="ours", data_sets=(VOC, MOTS), solvers=SHIPPED,
+    beside=BESIDE | {"shipped": SHIPPED_POLICY},
     learners=learners.OURS, features="paper+appearance", calibration_images=200,
 )  # fmt: skip
 QUICK = Preset(
     name="quick", form="paper", data_sets=(SCENES,), solvers=PUBLISHED, beside=BESIDE,
     learners={name: learners.shortened(learner) for name, learner in learners.PAPER.items()},
     seeds=2, repeated=(20,), epochs=0.5, calibration_images=6, solver_seconds=5.0,
-    timed_sizes=(20, 30, 40), timed_images=1, repeats=1, damages=(0.5,), factors=(0.25, 4.0),
-    actions=300, scenes=(10, 4), small=True,
+    timed_sizes=(20, 30, 40), timed_images=1, drawn_scenes=20, repeats=1, damages=(0.5,),
+    factors=(0.25, 4.0), actions=300, scenes=(10, 4), small=True,
 )  # fmt: skip
 PRESETS = {preset.name: preset for preset in (PAPER, OURS, QUICK)}
 

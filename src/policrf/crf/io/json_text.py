@@ -90,7 +90,10 @@ def read_sealed_json(path: str | Path, fix: str) -> dict[str, Any]:
     fix
         What to do about a damaged one.
     """
-    loaded = read_json(path)
+    try:
+        loaded = read_json(path)
+    except InvalidFile as error:
+        raise InvalidFile(f"{error}; {fix}") from None
     if not isinstance(loaded, dict):
         raise InvalidFile(f"{path}: not a JSON object; {fix}")
     return unsealed(loaded, path, fix)

@@ -22,6 +22,7 @@ from policrf.crf.model import CRF
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.evaluation.tables import Table, write_tables
+from policrf.learn.energy_weights import energy_weights
 from policrf.learn.first_pass.learn_pass import can_learn
 from policrf.learn.run_folder import BEST
 from policrf.learn.tuning.budget import read_budget
@@ -102,8 +103,9 @@ def tune(
         if options.table:
             table = _table(search.trials, held_out, found, journal)
         terms = sorted({type(group).__name__ for group in crf_of(training.problems[0]).potentials})
+        energy = {"terms": terms, **energy_weights(instances)}
         policy = search.trials.policy(
-            judged.numbers, won=judged.won, name=name or "tuned", energy={"terms": terms},
+            judged.numbers, won=judged.won, name=name or "tuned", energy=energy,
             training={**told, "reached": search.reached(judged), **(about or {})},
         )  # fmt: skip
         _end(policy, judged, table, folder, report)

@@ -37,7 +37,7 @@ def to_instance(
     potentials
         Which terms the energy has, joined by +.
     features
-        "paper", "appearance" or "paper+appearance".
+        "paper", "appearance", "ridden", or several joined by +.
     label_names
         L names, or none.
     source

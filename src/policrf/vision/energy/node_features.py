@@ -2,7 +2,8 @@
 
 "paper" is the paper's set (`crf.features.paper_features`), with the composition of a box taken from
 its pixels. "appearance" adds what the paper leaves to the hypercolumns: their principal components,
-mean colour, position, size.
+mean colour, position, size. "ridden" shows boxes of classes that are no label but decide over one:
+the bicycles of MOTS, whose riders are background.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from policrf.errors import InvalidOption
 from policrf.types import Float32Array
 from policrf.vision.record import Record
 
-FEATURE_SETS = ("paper", "paper+appearance", "appearance")
+FEATURE_SETS = ("paper", "appearance", "ridden")
+RIDDEN_NAMES = ("ridden:confidence", "ridden:cover")
 Members = list[NDArray[np.int64]]
 
 
@@ -38,8 +40,12 @@ def node_features(
         elif name == "appearance":
             blocks.append(appearance_set(record))
             columns += appearance_names(record.appearance.shape[1])
+        elif name == "ridden":
+            blocks.append(ridden_set(record, members))
+            columns += RIDDEN_NAMES
         else:
-            raise InvalidOption(f"features {names!r}: there are {', '.join(FEATURE_SETS)}")
+            known = ", ".join(FEATURE_SETS)
+            raise InvalidOption(f"features {names!r}: there are {known}, joined by +")
     return np.concatenate(blocks, axis=1), tuple(columns)
 
 
@@ -54,6 +60,20 @@ def paper_set(record: Record, members: Members) -> Float32Array:
         cover=covered_share(record.boxes[labeled]),
     )
     return paper_features(record.distribution, boxes)
+
+
+def ridden_set(record: Record, members: Members) -> Float32Array:
+    """`[N, 2]`: the confidence of a ridden box on the node; of the boxes with a label on it, how
+    much ridden ones cover, times their confidence (the largest)."""
+    out = np.zeros((record.n_nodes, len(RIDDEN_NAMES)), np.float32)
+    ridden = np.flatnonzero(record.box_labels < 0)
+    if len(ridden) == 0:
+        return out
+    cover = (covered_share(record.boxes)[:, ridden] * record.box_scores[ridden]).max(axis=1)
+    for b, nodes in enumerate(members):
+        column, value = (0, record.box_scores[b]) if b in ridden else (1, cover[b])
+        out[nodes, column] = np.maximum(out[nodes, column], value)
+    return out
 
 
 def appearance_set(record: Record) -> Float32Array:

@@ -17,7 +17,7 @@ from policrf.crf.instance import Instance
 from policrf.mdp.graph import build_graph
 from policrf.optional import need
 from policrf.plots.colours import label_colours
-from policrf.plots.figures import save_figure
+from policrf.plots.figures import PRINT_DPI, save_figure
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.policy import Policy
 from policrf.types import FloatArray, IntArray
@@ -106,4 +106,4 @@ def _draw(path: Any, points: FloatArray, labels: IntArray, names: Any) -> None:
     axis.set_yticks([])
     axis.set_title("node embeddings, coloured by the true class", fontsize=9)
     figure.legend(loc="outside right center", fontsize=7, markerscale=2.5, frameon=False)
-    save_figure(figure, path)
+    save_figure(figure, path, dpi=PRINT_DPI)

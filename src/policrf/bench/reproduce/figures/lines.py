@@ -11,7 +11,7 @@ from policrf.bench.reproduce.cells import Cell
 from policrf.bench.reproduce.jobs.train_job import read_log
 from policrf.bench.reproduce.store import Store
 from policrf.optional import need
-from policrf.plots.figures import save_figure
+from policrf.plots.figures import PRINT_DPI, save_figure
 
 CURVES = {"energy": "mean energy", "iou": "IoU (sp), %"}
 
@@ -29,11 +29,13 @@ def draw_curves(cell: Cell, store: Store) -> dict[str, Any]:
             _band(axis, logs, name, row, f"C{k}")
         axis.set_xlabel("rounds", fontsize=8)
         axis.set_ylabel(title, fontsize=8)
-        axis.tick_params(labelsize=7)
+        axis.tick_params(which="both", labelsize=7)
         axis.grid(alpha=0.3)
+    if min(line["energy"] for logs in rows.values() for log in logs for line in log) > 0:
+        axes[0].set_yscale("log")
     axes[0].legend(fontsize=7, frameon=False)
     name = f"{cell.about['figure']}.png"
-    save_figure(figure, store.folder(cell) / name)
+    save_figure(figure, store.folder(cell) / name, dpi=PRINT_DPI)
     told = "; ".join(f"{row}: {_last(logs)}" for row, logs in rows.items())
     shows = (
         "Mean energy and IoU on held-out training images while learning, bands from the least to "
@@ -59,33 +61,53 @@ def _last(logs: Sequence[list[dict[str, Any]]]) -> str:
 
 
 def draw_robustness(cell: Cell, store: Store) -> dict[str, Any]:
-    """Pixel IoU of every row as boxes are damaged and weights mis-set."""
-    lines = cell.about["lines"]
-    points: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    clean: dict[str, float] = {}
-    for k, (damage, row) in enumerate(lines):
-        iou = 100 * float(store.result(cell.needs[f"score {k}"])["pixels_all"]["iou"])
-        if not damage:
-            clean[row] = iou
-        for kind, share in damage.items():
-            points.setdefault(kind, {}).setdefault(row, []).append((share, iou))
+    """Pixel IoU and energy of every row as boxes are damaged and weights mis-set."""
+    lines = [
+        (damage, row, *_measured(store.result(cell.needs[f"score {k}"])))
+        for k, (damage, row) in enumerate(cell.about["lines"])
+    ]
+    kinds = list(dict.fromkeys(kind for damage, *_ in lines for kind in damage))
+    rows = list(dict.fromkeys(row for _, row, *_ in lines))
     figure_module = need("matplotlib.figure", "matplotlib")
-    figure = figure_module.Figure(figsize=(2.3 * len(points), 2.7), layout="constrained")
-    axes = figure.subplots(1, len(points), sharey=True, squeeze=False)[0]
-    for axis, (kind, by_row) in zip(axes, points.items(), strict=True):
-        for row, line in by_row.items():
-            whole = (1.0 if kind == "weights" else 0.0, clean[row])
-            x, y = zip(*sorted([whole, *line]), strict=True)
-            axis.plot(x, y, marker="o", markersize=3, label=row)
+    figure = figure_module.Figure(figsize=(1.8 * len(kinds), 4.2), layout="constrained")
+    axes = figure.subplots(2, len(kinds), sharey="row", sharex="col", squeeze=False)
+    for column, kind in zip(axes.T, kinds, strict=True):
+        whole = 1.0 if kind == "weights" else 0.0
+        for k, row in enumerate(rows):
+            of_row = [line for line in lines if line[1] == row and set(line[0]) <= {kind}]
+            points = sorted((line[0].get(kind, whole), *line[2:]) for line in of_row)
+            _points(column, points, row, k)
         if kind == "weights":
-            axis.set_xscale("log", base=2)
-        axis.set_xlabel("factor" if kind == "weights" else "share of boxes", fontsize=8)
-        axis.set_title("all weights" if kind == "weights" else f"boxes {kind}", fontsize=8)
-        axis.tick_params(labelsize=7)
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("IoU (p), %", fontsize=8)
-    handles, names = axes[0].get_legend_handles_labels()
+            column[0].set_xscale("log", base=2)
+        column[1].set_xlabel("factor" if kind == "weights" else "share of boxes", fontsize=8)
+        column[0].set_title("all weights" if kind == "weights" else f"boxes {kind}", fontsize=8)
+    for axis, title in zip(axes[:, 0], ("IoU (p), frequent, %", "mean energy"), strict=True):
+        axis.set_ylabel(title, fontsize=8)
+    if min(energy for *_, energy in lines) > 0:
+        axes[1, 0].set_yscale("log")
+    handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
-    save_figure(figure, store.folder(cell) / "robustness.png")
-    shows = "Pixel IoU as boxes are mislabeled, dropped or added, and as all weights are mis-set"
+    save_figure(figure, store.folder(cell) / "robustness.png", dpi=PRINT_DPI)
+    shows = (
+        "Pixel IoU over the frequent classes and mean energy of the damaged model as boxes are "
+        "mislabeled, dropped or added, and as all weights beside the unaries are mis-set"
+    )
     return {"files": ["robustness.png"], "shows": shows}
+
+
+def _measured(result: dict[str, Any]) -> tuple[float, float]:
+    """IoU in percent and mean energy; IoU over all classes where none is frequent."""
+    iou = result.get("pixels_frequent", result["pixels_all"])["iou"]
+    return 100 * float(iou), float(result["energy"])
+
+
+def _points(column: Any, points: Sequence[tuple[float, float, float]], row: str, k: int) -> None:
+    """A row's line in the panel of IoU and in that of energy; lines that coincide stay visible."""
+    shares, ious, energies = zip(*points, strict=True)
+    for axis, values in zip(column, (ious, energies), strict=True):
+        axis.plot(
+            shares, values, marker="os^vDPX"[k % 7], markersize=3.5, lw=1,
+            ls=("-", "--", ":")[k % 3], alpha=0.8, label=row,
+        )  # fmt: skip
+        axis.tick_params(which="both", labelsize=7)
+        axis.grid(alpha=0.3)

@@ -16,6 +16,7 @@ from policrf.types import FloatArray, IntArray, LabelMap, Pixels
 from policrf.vision.superpixels.project import enlarged
 
 INCHES = 1.6  # width of a panel: six of them are a text's width
+PHOTO_DPI = 150  # what photos need in print
 VALUES = "viridis"  # perceptually uniform, and readable in grey
 
 
@@ -58,7 +59,7 @@ def picture_grid(
         beside.set_label(bar, fontsize=8)
         beside.ax.tick_params(labelsize=7)
     _legend(figure, rows, label_names)
-    save_figure(figure, path)
+    save_figure(figure, path, dpi=PHOTO_DPI)
 
 
 def _draw(axis: Any, panel: Panel, span: tuple[float, float]) -> Any:

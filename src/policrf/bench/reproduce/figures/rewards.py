@@ -24,7 +24,7 @@ from policrf.crf.instance import Instance
 from policrf.learn.experience.acting import play
 from policrf.mdp.rewards import load_reward
 from policrf.optional import need
-from policrf.plots.figures import save_figure
+from policrf.plots.figures import PRINT_DPI, save_figure
 from policrf.policy.checkpoint import load_policy
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
@@ -60,7 +60,7 @@ def draw_rewards(cell: Cell, store: Store) -> dict[str, Any]:
     axes[0].legend(fontsize=7, frameon=False)
     assert nodes is not None
     _two_nodes_panel(axes[2], nodes)
-    save_figure(figure, store.folder(cell) / "rewards.png")
+    save_figure(figure, store.folder(cell) / "rewards.png", dpi=PRINT_DPI)
     shows = (
         f"Rewards R1 of good and wrong actions of the trained policy, {cell.about['actions']:,} "
         f"each panel; a wrong action earns more than a good one in {' and '.join(told)} of the "

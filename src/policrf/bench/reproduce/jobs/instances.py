@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,29 @@ from policrf.bench.reproduce.damage import Damaged
 from policrf.bench.reproduce.jobs.calibrate_job import load_energy
 from policrf.bench.reproduce.jobs.prepare_job import prepared_folder
 from policrf.bench.reproduce.store import Store
+from policrf.crf.instance import Instance
 from policrf.datasets.instances import InstanceSequence
+from policrf.datasets.sources import load_instances
 from policrf.datasets.store import Prepared
 from policrf.vision.energy.weights import Energy
 
 WEIGHTS = ("alpha", "w", "lambda_", "long_range")
 
 
-def instances_of(store: Store, cell: Cell, *, features: str = "") -> InstanceSequence:
+def drawn_scenes(cell: Cell) -> Sequence[Instance]:
+    """What a cell works on that says scenes."""
+    about = cell.about
+    source = f"{about['scenes']}:{about['size']}"
+    return load_instances(source, potentials=about["terms"], count=about["images"])
+
+
+def instances_of(store: Store, cell: Cell) -> InstanceSequence:
     """What a cell with the needs data and energy works on."""
     about = cell.about
     energy = load_energy(store, cell.needs["energy"], about["terms"])
     folder = prepared_folder(store, cell.needs["data"])
-    chosen = features or about.get("features", "paper")
-    found = load(folder, energy, about["terms"], chosen, about.get("damage", {}))
+    features = about.get("features", "paper")
+    found = load(folder, energy, about["terms"], features, about.get("damage", {}))
     return found[: about.get("images")]
 
 

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from policrf.bench.reproduce.catalogue import POLICY
 from policrf.bench.reproduce.cells import Cell
-from policrf.bench.reproduce.jobs.instances import instances_of
+from policrf.bench.reproduce.jobs.instances import drawn_scenes, instances_of
+from policrf.bench.reproduce.jobs.train_job import policy_file
 from policrf.bench.reproduce.store import Store, Tell
 from policrf.crf.instance import Instance
-from policrf.datasets.sources import load_instances
 from policrf.errors import UnsupportedPotential
 from policrf.evaluation.cpu_time import cpu_budgets
-from policrf.policy.policy import Policy
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
 
@@ -36,32 +36,20 @@ ENOUGH = 20.0  # seconds after which a row is not timed again, nor on further in
 
 def run_time(cell: Cell, store: Store, tell: Tell) -> Any:
     """Seconds an instance by row; None for a row that refuses the terms."""
-    about = cell.about
-    if "scenes" in about:
-        source = f"{about['scenes']}:{about['size']}"
-        instances: Sequence[Instance] = load_instances(
-            source, potentials=about["terms"], count=about["images"]
-        )
-    else:
-        instances = list(instances_of(store, cell, features="paper"))
+    about, file = cell.about, str(policy_file(store, cell.needs["policy"]))
+    instances = list(drawn_scenes(cell) if "scenes" in about else instances_of(store, cell))
     found, energies = {}, {}
     for k, (row, text) in enumerate(about["rows"].items()):
         tell(k / len(about["rows"]), row)
-        found[row], energies[row] = _best(instances, _solver(text, instances[0]), about)
+        spec = SolverSpec.parse(text.replace(POLICY, file))
+        timed = Timed(spec.solver, spec.options)
+        found[row], energies[row] = _best(instances, timed, about)
     nodes = float(np.mean([instance.crf.n_nodes for instance in instances]))
-    return {"seconds": found, "energy": energies, "nodes": nodes, "images": len(instances)}
-
-
-def _solver(row: Any, first: Instance) -> Timed:
-    """A solver by its text, or an untrained network by its kind and options."""
-    if isinstance(row, str):
-        spec = SolverSpec.parse(row)
-        return Timed(spec.solver, spec.options)
-    options = dict(row)
-    policy = Policy.untrained(
-        n_labels=first.crf.n_labels, n_features=first.features.shape[1], kind=options.pop("kind")
-    )
-    return Timed(policy, options)
+    stopped = [row for row, seconds in found.items() if (seconds or 0.0) >= about["seconds"]]
+    return {
+        "seconds": found, "energy": energies, "nodes": nodes, "images": len(instances),
+        "stopped": stopped,
+    }  # fmt: skip
 
 
 def _best(

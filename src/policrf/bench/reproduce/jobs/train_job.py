@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from policrf.bench.reproduce.cells import Cell
-from policrf.bench.reproduce.jobs.instances import instances_of
+from policrf.bench.reproduce.jobs.instances import drawn_scenes, instances_of
 from policrf.bench.reproduce.store import Store, Tell
+from policrf.crf.instance import Instance
 from policrf.crf.io.text import read_text
 from policrf.learn.train import train
 
@@ -47,7 +49,8 @@ def rounds_of(cell: Cell, images: int) -> int:
 def run_train(cell: Cell, store: Store, tell: Tell) -> Any:
     """Learn until all rounds are over."""
     about, run = cell.about, store.folder(cell) / RUN
-    instances = instances_of(store, cell)
+    instances: Sequence[Instance]
+    instances = drawn_scenes(cell) if "scenes" in about else instances_of(store, cell)
     rounds = rounds_of(cell, len(instances))
     options = dict(about["options"])
 
@@ -59,7 +62,7 @@ def run_train(cell: Cell, store: Store, tell: Tell) -> Any:
         overwrite=not (run / "checkpoint.safetensors").exists(), name=cell.name,
         seed=about["seed"], report=report, rounds=rounds,
         validate_rounds=max(1, rounds // LOOKS), **options,
-        about={"cell": cell.key, "potentials": about["terms"], "features": about["features"]},
+        about={"cell": cell.key, "potentials": about["terms"], "features": about.get("features")},
     )  # fmt: skip
     last = read_log(store, cell)[-1]
     if last["round"] < rounds:  # a signal came: the next run goes on from here

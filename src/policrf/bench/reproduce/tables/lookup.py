@@ -38,13 +38,14 @@ class Lookup:
     def measure(self, cells: Sequence[Cell], *path: str) -> Value:
         """A figure of one cell, or the mean over the seeds of several with its spread.
 
-        `path` leads into a cell's result. A row that has no such figure gives None, a solver that
-        refuses the terms says so.
+        `path` leads into a cell's result; IoUs are in percent. A row that has no such figure gives
+        None, a solver that refuses the terms says so.
         """
         done = [self.store.result(cell) for cell in cells if self.store.finished(cell)]
         if not done:
             return self.not_run(cells)
-        values = self.values(cells, *path)
+        scale = 100 if path[-1] == "iou" else 1
+        values = [scale * value for value in self.values(cells, *path)]
         if not values:
             return "refused" if any(result.get("failed") for result in done) else None
         if len(cells) == 1:
@@ -67,11 +68,6 @@ class Lookup:
         """The mean over the cells that have it; NaN if none has."""
         values = self.values(cells, *path)
         return float(np.mean(values)) if values else math.nan
-
-
-def percent(value: Value) -> Value:
-    """A share in percent; texts stay as they are."""
-    return 100 * value if isinstance(value, float) else value
 
 
 def duration(seconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policrf.bench.reproduce.other_cells import robustness
-from policrf.bench.reproduce.tables.lookup import Lookup, Value, percent
+from policrf.bench.reproduce.tables.lookup import Lookup, Value
 from policrf.evaluation.tables import Table
 
 WORDS = {"weights": "all weights times"}
@@ -16,7 +16,7 @@ def table_robustness(lookup: Lookup) -> Table:
     for damage, row, cell in robustness(lookup.catalogue):
         kind, share = next(iter(damage.items()), ("nothing", 0.0))
         figures = [
-            percent(lookup.measure([cell], level, "iou"))
+            lookup.measure([cell], level, "iou")
             for level in ("superpixels_all", "pixels_all", "pixels_frequent")
         ]
         energy = lookup.measure([cell], "energy")

@@ -32,8 +32,9 @@ def _table(lookup: Lookup, source: str, terms: str, cells: dict[int, Cell]) -> T
         for cell in cells.values():
             found = lookup.measure([cell], "seconds", row)
             base = lookup.measure([cell], "seconds", BASE)
-            seconds.append(found)
-            ratios.append(ratio(found, base))
+            stopped = row in (lookup.store.result(cell) or {}).get("stopped", ())
+            seconds.append(f"> {found:.3g}" if stopped else found)
+            ratios.append(None if stopped else ratio(found, base))
         rows.append((row, *seconds))
         rows.append((f"{row}, times {BASE}", *ratios))
         theirs = [published.table_4(size, terms, row) for size in cells]
@@ -42,9 +43,9 @@ def _table(lookup: Lookup, source: str, terms: str, cells: dict[int, Cell]) -> T
     shown = "scenes of regime B" if source == SYNTHETIC else source.upper()
     note = (
         "Seconds of processor time, one thread, mean over instances of the best of several runs, "
-        "all rows of a column in one process. DQN and MCTS: networks of the paper's sizes that are "
-        "not trained; Table 2's cells time trained ones. The paper's figures are wall seconds of "
-        "another machine, its policies on a GPU."
+        "all rows of a column in one process; > means that the limit ended it. DQN and MCTS: the "
+        "policy of DQN R2 learned with all terms at the size of Table 3, greedy and with search. "
+        "The paper's figures are wall seconds of another machine, its policies on a GPU."
     )
     heads = tuple(f"N = {size:,}" for size in cells)
     return Table(f"Table 4: run time, {shown}, {terms}", ("row", *heads), tuple(rows), note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policrf.bench.reproduce import published
 from policrf.bench.reproduce.presets import DataSet
-from policrf.bench.reproduce.tables.lookup import Lookup, Value, percent
+from policrf.bench.reproduce.tables.lookup import Lookup, Value
 from policrf.evaluation.tables import Table
 
 
@@ -17,7 +17,7 @@ def _table(lookup: Lookup, found: DataSet) -> Table:
     rows: list[tuple[Value | int, ...]] = []
     for size, row, cell in lookup.catalogue.carried(found):
         figures = [
-            percent(lookup.measure([cell], level, "iou"))
+            lookup.measure([cell], level, "iou")
             for level in ("superpixels_all", "pixels_all", "pixels_frequent")
         ]
         if row == "net":

@@ -81,32 +81,22 @@ def _value(
 ) -> Value:
     if measure == "gap %":
         return _gap(lookup, found, size, terms, cells)
-    value = lookup.measure(cells, *MEASURES[measure])
-    if isinstance(value, float) and measure != "mean energy":
-        return 100 * value
-    if isinstance(value, str) and "±" in value and measure != "mean energy":
-        means = [100 * v for v in lookup.values(cells, *MEASURES[measure])]
-        return _with_spread(means)
-    return value
-
-
-def _with_spread(values: list[float]) -> str:
-    import numpy as np
-
-    return f"{np.mean(values):.2f} ± {np.std(values):.2f} ({len(values)})"
+    return lookup.measure(cells, *MEASURES[measure])
 
 
 def _gap(lookup: Lookup, found: DataSet, size: int, terms: str, cells: list[Cell]) -> Value:
-    """Mean of (E − E*) / |E*| over the images whose minimum is proven, in percent."""
+    """Mean of (E − E*) / |E*| over seeds and the images whose minimum is proven, in percent."""
     exact = lookup.catalogue.solver(found, size, terms, "exact")
-    if not lookup.store.finished(cells[0]):
-        return lookup.not_run(cells[:1])
+    done = [cell for cell in cells if lookup.store.finished(cell)]
+    if not done:
+        return lookup.not_run(cells)
     if not lookup.store.finished(exact):
         return None
     optima = {r.name: r.energy for r in results_of(lookup.store, exact) if r.optimal}
     gaps = [
         100 * (result.energy - optima[result.name]) / max(abs(optima[result.name]), 1e-12)
-        for result in results_of(lookup.store, cells[0])
+        for cell in done
+        for result in results_of(lookup.store, cell)
         if result.name in optima
     ]
     return sum(gaps) / len(gaps) if gaps else None

@@ -3,14 +3,16 @@
 What questions cost is measured (`question_cost`), and what kind of start suits the CRF is tried on
 a few cliques (`start_trial`) where that takes a small part of the time:
 
-    a clique seldom changes its answers        the half-way rule (untrained)
-    questions are too dear to end a descent    cuts without them, then few questions
+    a clique seldom changes its answers        the half-way rule (untrained), where it fits
+    time is too short to end a descent         single relabels as far as they get; where questions
+                                               are dear, cuts without them, then few questions
     half-way questions give lower labels       the half-way rule, or one question a node
     else                                       cuts without the custom groups, where they fit
 
-With less than some milliseconds refine begins with single relabels of the unary argmin; with hardly
-any time, cliques that count labels are asked when complete. Single relabels alone come first
-wherever they take a small part of the time: no answer is above theirs then.
+With less than some milliseconds refine begins with single relabels of the unary argmin. Single
+relabels alone come first wherever they take a small part of the time: no answer is above theirs
+then. Nothing is begun that would not end in time: at a few microseconds a node that is the rule,
+whose own steps, without any question, take three.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from policrf.crf.arrays import Arrays
 from policrf.crf.state import new_state
 from policrf.solvers.first_answer import (
     descend_from,
     label_in_one_pass,
     label_when_complete,
     labels_quickly,
+    settle,
 )
-from policrf.solvers.moves.highest_confidence_first import priced_at_once
 from policrf.solvers.numbers import Numbers
 from policrf.solvers.question_cost import QuestionCost, measure_visits, question_cost
 from policrf.solvers.refine.refine import refine_on
@@ -38,11 +41,12 @@ from policrf.solvers.start_trial import LEAST_MEMBERS, VISITS, try_starts
 from policrf.types import IntArray
 
 CUT_TIME, CUT_NODE_TIME = 0.0003, 2.5e-6  # seconds of cuts, in all and a node
-SMALL, LARGE = 0.1, 1.5  # shares of the time left: of what is soon over, and of what is hopeless
+SMALL, TIGHT = 0.1, 0.8  # shares of the time left: of what is soon over, and of what hardly ends
+COMPLETE_NODE_TIME = 2.5e-6  # seconds a node of questions about complete cliques, these apart
 LENIENT = 1.3  # times the time left: the first visits are slow, and a policy cut short does well
 TRIAL_SHARE = 0.12  # of the time left: what a trial may take
 HALF = 0.5  # of the time left: what the rule may take, and cuts
-SHORT, HARDLY_ANY = 0.003, 0.001  # seconds: with less, no start but relabels is worth its time
+SHORT = 0.003  # seconds: with less, no start but relabels is worth its time
 
 
 def ask_halfway(run: Run, numbers: Numbers) -> None:
@@ -58,22 +62,34 @@ def begin_halfway(run: Run) -> IntArray:
     cost, start, left = question_cost(run), state.labels, run.remaining()
     if cost.descent <= SMALL * left:
         part(run, "icm", lambda run: descend_from(run, run.start_labels()))
-    if cost.policy <= LENIENT * left and labels_quickly(arrays, new_state(arrays)):
+    if _rule_fits(arrays, cost, left) and labels_quickly(arrays, new_state(arrays)):
         part(run, "untrained", SOLVERS.get("untrained"))
-    elif left < np.inf and cost.descent > LARGE * left:
-        part(run, "few questions", _ask_seldom)
+    elif left < np.inf and cost.descent > TIGHT * left:
+        if COMPLETE_NODE_TIME * run.crf.n_nodes <= HALF * left:
+            part(run, "few questions", _ask_seldom)
+        else:
+            part(run, "icm", lambda run: settle(run, state))
     elif run.initial is None:
         _find_start(run, cost)
     return start if run.best is None else run.best.copy()
+
+
+def _rule_fits(arrays: Arrays, cost: QuestionCost, left: float) -> bool:
+    """Whether the half-way rule ends soon enough to be worth more than relabels and moves.
+
+    Its own steps should leave time for these, unless a clique has most of the nodes: moves of it
+    are moves of the whole CRF, and take as long as the rule.
+    """
+    if cost.policy > LENIENT * left:
+        return False
+    sizes = np.diff(arrays.clique_ptr)
+    return cost.unasked <= HALF * left or bool(2 * sizes.max(initial=0) > len(arrays.unary))
 
 
 def _find_start(run: Run, cost: QuestionCost) -> None:
     """Offer a start where questions are cheap, if there is one that is worth its time."""
     left, cuts = run.remaining(), CUT_TIME + CUT_NODE_TIME * run.crf.n_nodes
     if left < SHORT:
-        # Cliques that count labels and change their answers often say little until complete.
-        if left < HARDLY_ANY and not priced_at_once(run.crf.arrays):
-            part(run, "few questions", label_when_complete)
         return
     settled = cost.descent <= SMALL * left  # as the labels are that it is compared with
 

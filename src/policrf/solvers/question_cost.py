@@ -19,7 +19,7 @@ from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import descend
 from policrf.solvers.run import Run
 
-SLICES = (1, 1, 3, 8)  # visits that are timed at a time, if the first do not take too long
+SLICES = (1, 1, 3, 40)  # visits that are timed at a time, if the first do not take too long
 PROBES = sum(SLICES)
 CALL = 5e-6  # seconds of a compiled call that visits nothing, about
 DEAR, NOISE = 0.01, 1e-5  # of the time left, and seconds: a longer visit is measured well enough
@@ -27,9 +27,9 @@ DEAREST = 0.08  # of the time left: a visit as long as that is not repeated, col
 HOPELESS = 0.25  # of the time left: a visit as long as that, by what loading tells, is not made
 LEAST = 1e-7  # seconds of a visit, at least
 VISITS = 3.0  # visits of a node until no relabel lowers the energy, about
-# Of the untrained policy, about: seconds to begin, visits a node, visits for every two members of a
-# clique whose answers differ from member to member.
-BEGIN, STEPS, PAIRS = 1e-4, 2.0, 1.25
+# Of the untrained policy, about: seconds to begin, and a node, without any question; visits a node,
+# and for every two members of a clique whose answers differ from member to member.
+BEGIN, NODE, STEPS, PAIRS = 3e-4, 3e-6, 2.0, 1.25
 
 
 class QuestionCost(NamedTuple):
@@ -41,6 +41,8 @@ class QuestionCost(NamedTuple):
     """From the unaries until no single relabel lowers the energy (ICM)."""
     policy: float
     """The untrained policy, from nothing to the last label."""
+    unasked: float
+    """The same if questions took no time."""
     one_pass: float
     """Every node priced and labeled once, in an order that is known before."""
 
@@ -51,8 +53,9 @@ def question_cost(run: Run) -> QuestionCost:
         measure_visits(run, new_state(run.crf.arrays))
     visit, arrays = run.visit_seconds or LEAST, run.crf.arrays
     one_pass = run.crf.n_nodes * visit
-    policy = BEGIN + policy_visits(arrays) * visit
-    return QuestionCost(visit, VISITS * one_pass, policy, one_pass)
+    unasked = BEGIN + NODE * run.crf.n_nodes
+    policy = unasked + policy_visits(arrays) * visit
+    return QuestionCost(visit, VISITS * one_pass, policy, unasked, one_pass)
 
 
 def measure_visits(run: Run, state: State) -> None:

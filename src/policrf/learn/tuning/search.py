@@ -86,9 +86,7 @@ class Search:
             self.found |= {} if best == tuned else {LEARNED: best}
         return self.found
 
-    def _numbers(
-        self, count: int, elite: list[Numbers], rng: np.random.Generator
-    ) -> list[Numbers]:
+    def _numbers(self, count: int, elite: list[Numbers], rng: np.random.Generator) -> list[Numbers]:
         also = [numbers for numbers in self.also if numbers.start != "first_pass"]
         found = next_candidates(count, elite, rng)
         return found or first_candidates(count, rng, also)

@@ -1,8 +1,9 @@
 """Trials: numbers or solvers on instances, at a budget of CPU time a node.
 
-Trial t is of instance t mod n with seed t div n (and on), the same for everybody who is compared, so that
-differences are paired. A trial's energy is scaled by mean size / size of its instance: instances
-of one size keep their energies, and in a mixture the large ones do not decide alone.
+Trial t is of instance t mod n with seed t div n, from the first seed on, the same for everybody who
+is compared, so that differences are paired. A trial's energy is scaled by mean size / size of its
+instance: instances of one size keep their energies, and in a mixture the large ones do not decide
+alone.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ def begin_halfway(run: Run) -> IntArray:
     """Labels `[N]` to refine, by the rules above; what is found on the way is offered."""
     arrays, state = run.crf.arrays, new_state(run.crf.arrays)
     measure_visits(run, state)
-    if run.remaining() < HURRY + HURRY_NODE * run.crf.n_nodes and run.visit_seconds <= CHEAP:
+    if (
+        run.remaining() < HURRY + HURRY_NODE * run.crf.n_nodes
+        and (run.visit_seconds or 0.0) <= CHEAP
+    ):
         part(run, "icm", lambda run: settle(run, state))
         return state.labels
     cost, start, left = question_cost(run), state.labels, run.remaining()

@@ -105,6 +105,7 @@ PARTS = {
             "search-pays",
             "labels-voc",
             "kinds-speed",
+            "labels-ceiling",
         )
     }
     | {

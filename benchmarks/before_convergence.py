@@ -4,10 +4,11 @@
 
 For every family, size and budget: `train(goal="energy")` on instances of that size, numbers and a
 first pass, then what it returns on fresh instances at equal CPU time, against every untrained way
-to begin, each with refine after it, against generic solvers, and against the same training without
-a network, for the same time. At larger sizes than the smallest a first pass begins with what was
-learned at the size before. A run that was killed goes on with the same command; the tables show all
-that its folder holds.
+to begin, each with refine after it, against generic solvers, and against what the same run would
+return had nothing been learned: its tuned numbers, or the default (`network=False` is that run
+without its second half). At larger sizes than the smallest training begins with what was found at
+the size before. Every training seed has fresh instances of its own. A run that was killed goes on
+with the same command; the tables show all that its folder holds.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Trials
 from policrf.policy.first_pass.model import FirstPass
 from policrf.scenes import FAMILIES, make_family
-from policrf.solvers.numbers import UNTRAINED_STARTS, Numbers
+from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
 
 LABELS = 6
 SHORT, REPEATS = 0.01, 3  # seconds of a solve that others on the machine may spoil, and its seeds
-FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
+FIRST_TRAINING, FIRST_FRESH = 71_000_000, 72_000_000  # seeds
 RULE, TUNED, TRAINED = "untrained:refine=true", "numbers tuned", "trained"
 CELL = "cell"  # how the journal's keys of whole cells begin
 ROWS = (
@@ -43,12 +44,10 @@ ROWS = (
 
 
 class Plan(NamedTuple):
-    """How much of everything at one size; lists have a number for every budget."""
+    """How much of everything at one size."""
 
     seconds: tuple[float, ...]
-    """CPU time of a training run."""
-    seeds: tuple[int, ...]
-    """Training runs, each on instances of its own."""
+    """CPU time of a training run, a number for every budget; half of it is for the numbers."""
     training: int
     """Instances of a training run, a third of them or 10 held out."""
     fresh: int
@@ -57,9 +56,9 @@ class Plan(NamedTuple):
 
 BUDGETS = (1.0, 3.0, 10.0, 30.0)  # microseconds of CPU a node
 PLANS = {
-    2304: Plan((6, 6, 6, 8), (2, 1, 1, 1), 30, 12),
-    10_000: Plan((12, 12, 15, 20), (1, 1, 1, 1), 20, 8),
-    100_000: Plan((14, 40, 100, 200), (1, 1, 1, 1), 14, 4),
+    2304: Plan((12, 12, 16, 24), 45, 12),
+    10_000: Plan((12, 16, 24, 40), 24, 8),
+    100_000: Plan((16, 40, 100, 200), 14, 4),
 }
 
 
@@ -71,6 +70,8 @@ class Config:
     sizes: tuple[int, ...] = tuple(PLANS)
     budgets: tuple[float, ...] = BUDGETS
     """Microseconds of CPU a node."""
+    seeds: tuple[int, ...] = (0,)
+    """Of training runs, each on instances of its own."""
     name: str = "before-convergence"
     work: Path = Path("runs/before-convergence")
     """Folder that a killed run goes on from."""
@@ -78,14 +79,16 @@ class Config:
 
 
 class Task(NamedTuple):
-    """One training run."""
+    """One training run, and what it is compared with."""
 
     family: str
     n: int
     micro: float
     seed: int
-    network: bool
-    seconds: float
+
+    @property
+    def seconds(self) -> float:
+        return PLANS[self.n].seconds[BUDGETS.index(self.micro)]
 
 
 @lru_cache(maxsize=2)
@@ -98,77 +101,84 @@ def learned(task: Task, start: dict[str, Any] | None) -> dict[str, Any]:
     """What training ends with: numbers, and the weights of a first pass where one won."""
     first = FIRST_TRAINING + 1000 * task.seed
     crfs = instances(task.family, task.n, first, PLANS[task.n].training)
-    options: dict[str, Any] = {}
-    if start is not None and task.network:
-        options["start"] = as_policy(Trials(crfs, 1e-6), start)
     policy = pc.train(
         crfs, goal="energy", budget=task.micro * 1e-6, seconds=task.seconds, seed=task.seed,
-        network=task.network, table=False, **options,
+        table=False, **({} if start is None else {"start": as_policy(crfs, task.micro, start)}),
     )  # fmt: skip
     assert policy.tuning is not None
     weights = None if policy.first_pass is None else policy.first_pass.weights.tolist()
     reached = policy.training["reached"]
-    kept = {name: reached[name] for name in ("candidates", "solves", "won", "verdict")}
+    kept = {name: reached[name] for name in ("unlearned", "candidates", "solves", "won", "verdict")}
     return {"numbers": policy.tuning.numbers.as_dict(), "weights": weights, **kept}
 
 
-def as_policy(trials: Trials, found: dict[str, Any]) -> pc.Policy:
-    """The policy that was learned."""
-    if found["weights"]:
-        trials = Trials(trials.problems, trials.budget, FirstPass(np.array(found["weights"])))
-    return trials.policy(Numbers.from_dict(found["numbers"]))
+def as_policy(crfs: list[pc.CRF], micro: float, found: dict[str, Any]) -> pc.Policy:
+    """The policy that was learned; with a pass that its numbers do not use, to begin with."""
+    tuning = Trials(crfs, micro * 1e-6).tuning(Numbers.from_dict(found["numbers"]), won=True)
+    weights = found["weights"]
+    first_pass = None if weights is None else FirstPass(np.array(weights))
+    return pc.Policy.rule(tuning, LABELS, first_pass=first_pass)
 
 
-def measured(family: str, n: int, micro: float, found: dict[str, Any]) -> dict[str, list[float]]:
+def measured(task: Task, found: dict[str, Any]) -> dict[str, list[float]]:
     """Energies on fresh instances by row, of short solves the median over a few seeds.
 
-    All rows take turns on every instance.
+    All rows take turns on every instance; what is the same solver is measured once.
     """
-    plan = PLANS[n]
-    trials = Trials(instances(family, n, FIRST_FRESH, plan.fresh), micro * 1e-6)
+    count, micro = PLANS[task.n].fresh, task.micro
+    crfs = instances(task.family, task.n, FIRST_FRESH + 1000 * task.seed, count)
+    trials = Trials(crfs, micro * 1e-6)
     trials.warm_up()
     ways: dict[str, Any] = {name: name for name in ROWS}
-    ways |= {name: as_policy(trials, one) for name, one in found.items()}
+    same, numbers = {}, {TUNED: found["unlearned"], TRAINED: found["numbers"]}
+    for name, other in ((TUNED, DEFAULT.as_dict()), (TRAINED, found["unlearned"])):
+        if numbers[name] == other:
+            same[name] = RULE if name == TUNED else TUNED
+        else:
+            ways[name] = as_policy(crfs, micro, found | {"numbers": numbers[name]})
     energies: dict[str, list[float]] = {name: [] for name in ways}
-    repeats = REPEATS if micro * 1e-6 * n < SHORT else 1
-    for trial, name in product(range(repeats * plan.fresh), ways):
+    repeats = REPEATS if micro * 1e-6 * task.n < SHORT else 1
+    for trial, name in product(range(repeats * count), ways):
         energies[name].append(trials.measure(ways[name], trial).energy)
-    return {
-        name: np.median(np.reshape(found, (repeats, plan.fresh)), axis=0).tolist()
+    medians = {
+        name: np.median(np.reshape(found, (repeats, count)), axis=0).tolist()
         for name, found in energies.items()
     }
+    for name, other in same.items():
+        medians[name] = medians[other]
+    return medians
 
 
-def cell(
-    journal: Journal, family: str, n: int, micro: float, start: dict[str, Any] | None
-) -> dict[str, Any]:
-    """One family, size and budget: trained, numbers tuned, then all on fresh instances."""
-    plan, place = PLANS[n], BUDGETS.index(micro)
-    found: dict[str, Any] = {}
-    for seed, network in [(0, False), *((seed, True) for seed in range(plan.seeds[place]))]:
-        task = Task(family, n, micro, seed, network, plan.seconds[place])
-        name = f"{TRAINED} {seed}" if network else TUNED
-        found[name] = journal.recall(str(task), lambda task=task: learned(task, start))
-        print(name, found[name]["verdict"], flush=True)
+def cell(journal: Journal, task: Task, start: dict[str, Any] | None) -> dict[str, Any]:
+    """One family, size, budget and seed: trained, then all on fresh instances."""
+    found = journal.recall(str(task), lambda: learned(task, start))
+    print(found["verdict"], flush=True)
 
     def whole() -> dict[str, Any]:
-        told = {"family": family, "n": n, "micro": micro, "seconds": plan.seconds[place]}
-        return {**told, "energies": measured(family, n, micro, found), "found": found}
+        told = {**task._asdict(), "seconds": task.seconds}
+        return {**told, "energies": measured(task, found), "found": found}
 
-    return journal.recall(f"{CELL} {family} {n} {micro:g}", whole)
+    return journal.recall(f"{CELL} {task}", whole)
 
 
-def trained(energies: dict[str, list[float]]) -> list[float]:
-    """The mean over training runs, by instance."""
-    runs = [found for name, found in energies.items() if name.startswith(TRAINED)]
-    return np.mean(np.array(runs, float), axis=0).tolist()
+def merged(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The seeds of a family, size and budget as one: instance after instance."""
+    places: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in cells:
+        places.setdefault((one["family"], one["n"], one["micro"]), []).append(one)
+    return [
+        {**runs[0], "runs": [one["found"] for one in runs], "energies": {
+            row: [float(energy) for one in runs for energy in one["energies"][row]]
+            for row in (*ROWS, TUNED, TRAINED)
+        }}
+        for runs in places.values()
+    ]  # fmt: skip
 
 
 def best_of(energies: dict[str, list[float]], rows: tuple[str, ...]) -> tuple[str, Difference]:
     """The row with the lowest mean, and the trained row less it."""
-    best = min(rows, key=lambda name: float(np.mean(np.array(energies[name], float))))
-    other = [float(energy) for energy in energies[best]]
-    return best, difference(trained(energies), other, clipped=True)
+    best = min(rows, key=lambda name: float(np.mean(energies[name])))
+    return best, difference(energies[TRAINED], energies[best], clipped=True)
 
 
 def is_below(found: Difference) -> bool:
@@ -202,15 +212,13 @@ def bars(cells: list[dict[str, Any]]) -> Table:
 def details(cells: list[dict[str, Any]]) -> Table:
     body = []
     for one in cells:
-        energies, found = one["energies"], one["found"]
+        energies, runs = one["energies"], one["runs"]
         best, less = best_of(energies, (*ROWS, TUNED))
-        runs = [run for name, run in found.items() if name.startswith(TRAINED)]
+        means = {name: float(np.mean(found)) for name, found in energies.items()}
         body.append((
             one["family"], one["n"], f"{one['micro']:g}", one["seconds"], len(runs),
-            len(energies[RULE]),
-            float(np.mean(trained(energies))), float(np.mean(energies[RULE])),
-            float(np.mean(energies[TUNED])), best, float(np.mean(energies[best])), str(less),
-            sum(bool(run["weights"]) for run in runs),
+            len(energies[RULE]), means[TRAINED], means[RULE], means[TUNED], best, means[best],
+            str(less), sum(run["weights"] is not None for run in runs),
             " ".join(f"{name}={value}" for name, value in changes(runs[0])),
         ))  # fmt: skip
     columns = (
@@ -219,8 +227,10 @@ def details(cells: list[dict[str, Any]]) -> Table:
         "numbers of the first run",
     )  # fmt: skip
     note = (
-        "Mean energies; trained is the mean of its runs, one for every training seed, and with a "
-        "pass are those that published one. Sizes and budgets without a row were not measured."
+        "Mean energies on the fresh instances of all runs, one for every training seed. Numbers "
+        "tuned: what the same runs return without what was learned. With a pass: runs in which one "
+        "won and is used. Differences are paired, with 95 % intervals, outliers clipped; of short "
+        "solves the median of three seeds counts."
     )
     return Table("Before convergence, by family", columns, tuple(body), note)
 
@@ -237,28 +247,29 @@ def all_cells(journal: Journal) -> list[dict[str, Any]]:
     return sorted(cells, key=lambda one: (one["n"], order.index(one["family"]), one["micro"]))
 
 
-def smaller_pass(
-    cells: list[dict[str, Any]], family: str, n: int, micro: float
-) -> dict[str, Any] | None:
-    """What was learned at the nearest smaller size, at the nearest budget with a first pass."""
-    near = [
-        (-one["n"], abs(one["micro"] - micro), name, run)
-        for one in cells
-        if one["family"] == family and one["n"] < n
-        for name, run in one["found"].items()
-        if run["weights"]
-    ]
-    return min(near, key=lambda one: one[:3])[-1] if near else None
+def smaller(cells: list[dict[str, Any]], task: Task) -> dict[str, Any] | None:
+    """What was found at the nearest smaller size: numbers, and the pass of the nearest budget."""
+    below = [one for one in cells if one["family"] == task.family and one["n"] < task.n]
+    near = [one for one in below if one["n"] == max(one["n"] for one in below)]
+    near.sort(key=lambda one: (abs(one["micro"] - task.micro), one["seed"]))
+    if not near or near[0]["micro"] != task.micro:
+        return None
+    weights = [one["found"]["weights"] for one in near if one["found"]["weights"] is not None]
+    return near[0]["found"] | {"weights": weights[0] if weights else None}
 
 
 def main(config: Config) -> None:
     resume = (config.work / "config.json").is_file()
     journal = Journal(config.work, {"labels": LABELS}, resume=resume)
-    for n, family, micro in product(config.sizes, config.families, config.budgets):
-        found = cell(journal, family, n, micro, smaller_pass(all_cells(journal), family, n, micro))
-        cells = all_cells(journal)
+    tasks = product(config.seeds, config.sizes, config.budgets, config.families)
+    for seed, n, micro, family in tasks:
+        task = Task(family, n, micro, seed)
+        cell(journal, task, smaller(all_cells(journal), task))
+        cells = merged(all_cells(journal))
         write_tables(config.out, config.name, [bars(cells), details(cells)], config)
-        print(details([found]).rows, flush=True)
+        print(
+            [row for row in details(cells).rows if row[:3] == (family, n, f"{micro:g}")], flush=True
+        )
     for table in (bars(cells), details(cells)):
         table.show()
 

@@ -32,7 +32,7 @@ from policrf.solvers.numbers import DEFAULT, Numbers
 UNIT = 144  # nodes that a budget is meant for
 LABELS = 6
 KEY = ("family", "n", "budget_ms", "seed")
-FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
+FIRST_TRAINING, FIRST_FRESH = 73_000_000, 74_000_000  # seeds
 OTHERS = ("refine", "auto")
 
 

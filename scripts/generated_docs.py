@@ -110,6 +110,7 @@ PARTS = {
             "search-pays",
             "labels-voc",
             "kinds-speed",
+            "labels-ceiling",
         )
     }
     | {

@@ -9,6 +9,7 @@ import pytest
 from tests.policy.builders import climbs, distinct, odd, random_policy
 
 import policrf as pc
+from policrf.errors import InvalidOption
 from policrf.policy.engine import Engine
 from policrf.policy.network import Spec
 
@@ -89,3 +90,11 @@ def test_a_policy_from_before_keeps_its_costs() -> None:
     assert Spec.from_dict(fields).units is False
     assert Spec.from_dict(fields | {"units": True}).units is True
     assert pc.load_policy("labels").spec.units is True
+
+
+def test_fields_that_are_gone_are_read_where_they_said_nothing() -> None:
+    fields = Spec(n_labels=3, n_features=2).as_dict()
+    gone = {"halfway_only": False, "least_labels": 0, "most_labels": 0}
+    assert Spec.from_dict(fields | gone) == Spec.from_dict(fields)
+    with pytest.raises(InvalidOption, match="the fields halfway_only are missing or not known"):
+        Spec.from_dict(fields | {"halfway_only": True})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import policrf as pc
-from policrf.scenes import make_family
+from policrf.learn.tuning.paired import difference
+from policrf.learn.tuning.trials import Trials
+from policrf.scenes import FAMILIES, make_family
 from policrf.solvers.ask_halfway import ask_halfway
 from policrf.solvers.numbers import Numbers
 from policrf.solvers.run import Run
@@ -41,10 +44,30 @@ def test_the_start_follows_from_what_questions_cost_and_what_is_tried(monkeypatc
     # Too little time for the rule: one question a node; for a descent: few questions.
     assert steps_of("order", 0.004, 2e-6, monkeypatch) == ["one pass", "refine"]
     assert steps_of("order", 0.01, 1e-3, monkeypatch) == ["few questions", "refine"]
-    # Too little time for cuts and for a trial: relabels, or few questions where labels count.
+    # Too little time for cuts and for a trial: relabels, and nothing else where refine takes longer
+    # to begin; the rule where moves of a clique take as long.
     assert steps_of("parity", 0.002, 1e-6, monkeypatch) == ["refine"]
-    assert steps_of("parity", 0.0006, 1e-6, monkeypatch) == ["few questions", "refine"]
     assert steps_of("order", 0.0006, 1e-6, monkeypatch) == ["refine"]
+    assert steps_of("two_labels", 0.001, 4e-7, monkeypatch) == ["refine"]
+    assert steps_of("label_cost", 0.001, 4e-7, monkeypatch) == ["untrained", "refine"]
+    assert steps_of("two_labels", 0.0003, 4e-7, monkeypatch) == ["icm", "refine"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_nodes", [144, 576])
+@pytest.mark.parametrize("milliseconds", [0.3, 1.0, 3.0])
+def test_auto_is_no_worse_than_refine_and_icm_at_tiny_budgets(n_nodes, milliseconds):
+    """On all families together: beyond noise, and by more than a twentieth."""
+    ways = ("auto", "refine", "icm")
+    less: list[float] = []
+    for family in list(FAMILIES)[:8]:
+        crfs = [make_family(family, n_nodes, 6, seed=910_000 + k) for k in range(8)]
+        trials = Trials(crfs, milliseconds / 1000 / n_nodes)
+        trials.warm_up(ways)
+        found = {way: [trials.measure(way, k).energy for k in range(16)] for way in ways}
+        best = min(ways[1:], key=lambda way: np.mean(found[way]))
+        less += list((np.array(found["auto"]) - found[best]) / np.mean(found[best]))
+    assert difference(less, [0.0] * len(less), clipped=True).mean < 0.05
 
 
 def test_initial_labels_are_where_it_starts():

@@ -57,7 +57,7 @@ def test_without_time_for_the_policy_the_answer_is_no_worse_than_icm():
         crf = make_family("connectivity", 49, 4, seed=seed)
         for left, one_pass in ((None, 1e-5), (100.0, 1e3)):
             run = Run(crf, "in time", seconds=left)
-            cost = QuestionCost(1e-6, 1e-4, 1.0, one_pass)
+            cost = QuestionCost(1e-6, 1e-4, 1.0, 1.0, one_pass)
             labels = label_in_time(run, cost, run.start_labels())
             assert crf.energy(labels) == run.energy
             if left:  # time for relabels alone
@@ -69,7 +69,7 @@ def test_one_pass_hears_of_a_clique_half_way_and_lowers_what_order_asks_for():
     for seed in range(6):
         crf = make_family("order", 225, 6, seed=seed)
         run = Run(crf, "in time")
-        label_in_time(run, QuestionCost(1e-6, 1e-4, 1.0, 1e-5), run.start_labels())
+        label_in_time(run, QuestionCost(1e-6, 1e-4, 1.0, 1.0, 1e-5), run.start_labels())
         below += run.energy < 0.95 * solve(crf, "icm").energy
     assert below >= 5
 

@@ -70,7 +70,7 @@ def train(
     **options
         For goal "energy": `budget` (CPU time a node at inference: "10us", or seconds), `seconds`
         of racing and learning, `network` (whether a first pass is learned too), `table`
-        (`learn.tuning.tune.Tune`), and `start`, a policy whose first pass is learned further; with
+        (`learn.tuning.tune.Tune`), and `start`, a tuned policy to go on from; with
         `calls`, how often expensive functions may be asked at inference (0, 100, "1/node"),
         stand-ins for them are learned (`learn.calls.train_calls.FewCalls`). For goal "labels":
         `truth`, the share of the truth in what is learned, and the method's options. For a method:
@@ -144,9 +144,9 @@ def _tuned(
             'goal "energy" needs a budget, the CPU time a node at inference: budget="10us"'
         )
     start = options.pop("start", None)
-    if start is not None and (not isinstance(start, Policy) or start.first_pass is None):
+    if start is not None and (not isinstance(start, Policy) or start.tuning is None):
         raise InvalidOption(
-            'start is not a policy with a first pass; goal "energy" begins with one, or with none'
+            'start is not a policy with tuned numbers; goal "energy" begins with one, or with none'
         )
     chosen = with_fields(Tune(), options, "goal energy")
     return tune(instances, chosen, about=about, start=start, **shared)

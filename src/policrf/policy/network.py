@@ -128,13 +128,6 @@ class Network:
     alike. Policies from before have no units."""
     trust: float = 1.0
     """What the shared kind's learned correction counts beside the energy; 0: nothing."""
-    halfway_only: bool = False
-    """Whether `solve` uses the policy only where cliques are asked half-way, and the untrained rule
-    elsewhere."""
-    least_labels: int = 0
-    """With fewer labels than this, `solve` uses the untrained rule."""
-    most_labels: int = 0
-    """With more labels than this, `solve` uses the untrained rule; 0: there is no such number."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -144,8 +137,6 @@ class Network:
         require_count("width", self.width, 1, limits.WIDTH)
         require_count("head_width", self.head_width, 1, limits.WIDTH)
         require_count("foresight", self.foresight, 0, limits.FORESIGHT)
-        require_count("least_labels", self.least_labels, 0, limits.WIDTH)
-        require_count("most_labels", self.most_labels, 0, limits.WIDTH)
         for name in ("quota_limit", "gain", "trust"):
             value = getattr(self, name)
             if not _is_real(value) or not 0 <= value <= limits.LARGEST_WEIGHT:
@@ -260,6 +251,10 @@ class Spec(Network):
         values: dict[str, Any] = {"foresight": 0, "quota_limit": 0.0, "units": False} | fields
         if "rounds" in values:  # what `layers` was called in older files
             values["layers"] = values.pop("rounds")
+        # Fields that are gone; a policy that needs one is refused below.
+        for name in ("halfway_only", "least_labels", "most_labels"):
+            if values.get(name) in (False, 0):
+                del values[name]
         for name in ("label_names", "feature_names"):
             if not isinstance(fields.get(name, ()), list | tuple):
                 raise InvalidOption(f"{name} is no list of names")

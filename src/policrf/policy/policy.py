@@ -222,17 +222,10 @@ class Policy:
         return self.first_pass
 
     def fitting(self, run: Run, numbers: Numbers) -> Policy:
-        """What labels the run's instance: the rule in its sizes, or the policy, which must fit.
+        """What labels the run's instance: the rule in its sizes, or the policy, which must fit."""
+        from policrf.policy.solver import bare_instance, untrained_policy
 
-        The rule also stands in where the policy is not meant to be used (`Spec.halfway_only`,
-        `least_labels`, `most_labels`).
-        """
-        from policrf.policy.solver import asked_halfway, bare_instance, untrained_policy
-
-        spec, n_labels = self.spec, run.crf.n_labels
-        outside = n_labels < spec.least_labels or 0 < spec.most_labels < n_labels
-        spared = outside or (spec.halfway_only and not asked_halfway(run.crf).any())
-        if not self.is_rule and not spared:
+        if not self.is_rule:
             return self
         if run.instance is None:
             run.instance = bare_instance(run.crf)

@@ -55,6 +55,11 @@ def descend_from(run: Run, labels: IntArray) -> None:
     """Offer what single relabels (ICM) make of `labels` in time."""
     state = new_state(run.crf.arrays)
     load_labels(run.crf.arrays, state, labels)
+    settle(run, state)
+
+
+def settle(run: Run, state: State) -> None:
+    """Offer what single relabels make of a labeled state in time."""
     relabel_single_nodes(run, state, np.arange(run.crf.n_nodes))
     raise_if_failed()
     run.offer(state.labels)

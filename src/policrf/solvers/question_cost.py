@@ -19,17 +19,19 @@ from policrf.crf.valued.custom_call import raise_if_failed
 from policrf.solvers.moves.icm import descend
 from policrf.solvers.run import Run
 
-SLICES = (1, 1, 3, 8)  # visits that are timed at a time, if the first do not take too long
+SLICES = (1, 1, 3, 40)  # visits that are timed at a time, if the first do not take too long
 PROBES = sum(SLICES)
 CALL = 5e-6  # seconds of a compiled call that visits nothing, about
 DEAR, NOISE = 0.01, 1e-5  # of the time left, and seconds: a longer visit is measured well enough
 DEAREST = 0.08  # of the time left: a visit as long as that is not repeated, cold caches or not
 HOPELESS = 0.25  # of the time left: a visit as long as that, by what loading tells, is not made
-LEAST = 1e-7  # seconds of a visit, at least
+SHORT, CHEAP = 0.003, 2e-6  # seconds left, and of a visit as loading tells: none is timed then
+LOAD = 5e-8  # seconds a node of loading labels, without questions
+LEAST = 4e-7  # seconds of a visit, at least
 VISITS = 3.0  # visits of a node until no relabel lowers the energy, about
-# Of the untrained policy, about: seconds to begin, visits a node, visits for every two members of a
-# clique whose answers differ from member to member.
-BEGIN, STEPS, PAIRS = 1e-4, 2.0, 1.25
+# Of the untrained policy, about: seconds to begin, and a node, without any question; visits a node,
+# and for every two members of a clique whose answers differ from member to member.
+BEGIN, NODE, STEPS, PAIRS = 3e-4, 3e-6, 2.0, 1.25
 
 
 class QuestionCost(NamedTuple):
@@ -41,6 +43,8 @@ class QuestionCost(NamedTuple):
     """From the unaries until no single relabel lowers the energy (ICM)."""
     policy: float
     """The untrained policy, from nothing to the last label."""
+    unasked: float
+    """The same if questions took no time."""
     one_pass: float
     """Every node priced and labeled once, in an order that is known before."""
 
@@ -51,16 +55,18 @@ def question_cost(run: Run) -> QuestionCost:
         measure_visits(run, new_state(run.crf.arrays))
     visit, arrays = run.visit_seconds or LEAST, run.crf.arrays
     one_pass = run.crf.n_nodes * visit
-    policy = BEGIN + policy_visits(arrays) * visit
-    return QuestionCost(visit, VISITS * one_pass, policy, one_pass)
+    unasked = BEGIN + NODE * run.crf.n_nodes
+    policy = unasked + policy_visits(arrays) * visit
+    return QuestionCost(visit, VISITS * one_pass, policy, unasked, one_pass)
 
 
 def measure_visits(run: Run, state: State) -> None:
     """Time some visits of nodes; `state` gets the start's labels, or slightly better ones.
 
     To load the labels asks every clique once: where that tells that a visit takes a good part of
-    the time left, none is made. One that takes a smaller part is made twice, since caches are cold
-    at first. Of all slices the fastest counts: other processes slow down one or the other.
+    the time left, none is made; nor where it is cheap, and time is short. One that takes a smaller
+    part is made twice, since caches are cold at first. Of all slices the fastest counts: other
+    processes slow down one or the other.
     """
     arrays = run.crf.arrays
     n_nodes = run.crf.n_nodes
@@ -69,7 +75,8 @@ def measure_visits(run: Run, state: State) -> None:
     load_labels(arrays, state, labels)
     raise_if_failed()
     visit = _visit_by_loading(arrays, run.elapsed() - begun)
-    if visit > max(NOISE, HOPELESS * run.remaining()):
+    left = run.remaining()
+    if visit > max(NOISE, HOPELESS * left) or (visit <= CHEAP and left < SHORT):
         run.visit_seconds = visit
         return
     queue = np.zeros(n_nodes, np.int64)
@@ -96,7 +103,8 @@ def _visit_by_loading(arrays: Arrays, seconds: float) -> float:
     sizes = np.diff(arrays.clique_ptr)[asked]
     a_node = float(sizes.sum()) / len(arrays.unary)  # cliques that a node is in, on average
     questions = a_node * arrays.unary.shape[1]
-    return float((seconds - CALL) / len(sizes) * questions)
+    asking = seconds - CALL - LOAD * len(arrays.unary)
+    return max(LEAST, float(asking / len(sizes) * questions))
 
 
 def policy_visits(arrays: Arrays) -> float:

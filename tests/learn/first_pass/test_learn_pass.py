@@ -10,7 +10,7 @@ import pytest
 import policrf as pc
 from policrf.learn.first_pass import learn_pass as learning
 from policrf.learn.first_pass.evolve_pass import Evolved
-from policrf.learn.tuning.judge import PASS, TUNED, judge
+from policrf.learn.tuning.judge import LEARNED, TUNED, judge
 from policrf.learn.tuning.trials import Measured, Trials
 from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.policy import Policy
@@ -68,7 +68,7 @@ def test_what_held_out_instances_do_not_confirm_falls_back(
     assert (policy.first_pass is not None) == (start == "first_pass")
     assert told[-1]["verdict"] == policy.training["reached"]["verdict"]
     assert told[-1]["won"] == won
-    assert given == [pytest.approx(1.5)]
+    assert given == [pytest.approx(1.2)]
 
 
 def test_a_pass_that_does_not_win_on_training_instances_is_not_judged(
@@ -78,13 +78,31 @@ def test_a_pass_that_does_not_win_on_training_instances_is_not_judged(
     policy = pc.train(CRFS, **QUICK)
     assert policy.tuning is not None
     assert policy.tuning.numbers.start == "unary"
-    assert "first pass" not in policy.training["reached"]["verdict"]
+    assert "what was learned" not in policy.training["reached"]["verdict"]
+
+
+@pytest.mark.parametrize("count", [14, 30])
+def test_the_numbers_are_found_in_the_same_way_with_and_without_a_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int
+) -> None:
+    pretend(monkeypatch, {"unary": 1.0}, {"unary": 1.0})
+    alone = pc.train(CRFS[:count], **QUICK, network=False, out=tmp_path / "alone")
+    learned = pc.train(CRFS[:count], **QUICK, out=tmp_path / "learned")
+    assert alone.tuning == learned.tuning
+    assert learned.training["reached"]["unlearned"] == alone.training["reached"]["numbers"]
+    lines = [
+        [line for line in (tmp_path / name / "journal.jsonl").read_text().splitlines()
+         if "held out" not in line]
+        for name in ("alone", "learned")
+    ]  # fmt: skip
+    assert lines[1][: len(lines[0])] == lines[0]
+    assert any("challenge" in line for line in lines[1])
 
 
 def test_a_pass_is_never_published_above_tuned_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where these have not won themselves: by one instance in ten, say."""
     trials = Trials(CRFS[:HELD_OUT], 1e-5, FirstPass.untrained())
-    found = {TUNED: Numbers(start="unary"), PASS: Numbers(start="first_pass")}
+    found = {TUNED: Numbers(start="unary"), LEARNED: Numbers(start="first_pass")}
 
     def measure(self: Trials, solver: Any, trial: int, **_: Any) -> Measured:
         start = solver.tuning.numbers.start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from policrf.learn.learners.shared import BestOfEpisodes, QLearner, shared_learn
 from policrf.learn.options import Shared
 from policrf.learn.options.flat_fields import with_fields
 from policrf.learn.train import train
-from policrf.scenes import make_family
 
 torch = pytest.importorskip("torch")
 QUICK = {"updates": 2, "batch": 2, "width": 8, "simulations": 3, "pairs": 2, "trials": 4}
@@ -106,19 +104,3 @@ def test_every_learner_gives_a_policy_for_any_labels(learner: str) -> None:
     assert pc.solve(fresh, policy).labels.shape == (20,)
     with pytest.raises(InvalidOption, match="use the method 'shared' with learner 'q'"):
         train(scenes, "dqn", kind="shared", rounds=1)
-
-
-def test_a_policy_for_halfway_cliques_is_the_untrained_rule_elsewhere() -> None:
-    scene = pc.make_scene(30, "B", seed=3, n_labels=5)
-    learned = random_policy(scene, "shared", "expected", 5)
-    spared = replace(learned, spec=replace(learned.spec, halfway_only=True))
-    plain = pc.solve(scene, "untrained")
-    np.testing.assert_array_equal(pc.solve(scene, spared).order, plain.order)
-    assert pc.solve(scene, learned).order.tolist() != plain.order.tolist()
-    asked = pc.Instance.from_crf(make_family("parity", 36, seed=1))
-    np.testing.assert_array_equal(pc.solve(asked, spared).labels, pc.solve(asked, learned).labels)
-    plain = pc.solve(asked, "untrained").order.tolist()
-    assert pc.solve(asked, spared).order.tolist() != plain
-    for outside in ({"least_labels": 7}, {"most_labels": 5}):  # it has six
-        other = replace(spared, spec=replace(spared.spec, **outside))
-        assert pc.solve(asked, other).order.tolist() == plain

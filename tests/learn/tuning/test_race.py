@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from policrf.learn.tuning.candidates import SPACE, first_candidates, neighbour, next_candidates
+from policrf.learn.tuning.candidates import (
+    SPACE,
+    Learned,
+    challengers,
+    first_candidates,
+    neighbour,
+    next_candidates,
+)
 from policrf.learn.tuning.journal import Journal
-from policrf.learn.tuning.race import AT_FIRST, LEAST_SOLVES, Racer
+from policrf.learn.tuning.race import AT_FIRST, Racer
 from policrf.learn.tuning.trials import Measured
 from policrf.solvers.numbers import DEFAULT, KNOWN, UNTRAINED_STARTS, Numbers
 
@@ -25,9 +33,13 @@ def good_by_unary(numbers: Numbers, trial: int) -> Measured:
     return Measured(50.0 * math.sin(trial) - better + 0.3 * noise(numbers, trial), 0.01, 0.01)
 
 
-def racer(measure, folder=None, resume=False, report=None):
+def propose(count, elite, rng):
+    return next_candidates(count, elite, rng) or first_candidates(count, rng)
+
+
+def racer(measure, folder=None, resume=False, propose=propose, **options):
     journal = Journal(folder, {"budget": "1us"}, resume=resume)
-    return Racer(measure, journal, most_trials=40, seed=3, report=report)
+    return Racer(measure, propose, journal, most_trials=40, seed=3, **options)
 
 
 def raced(measure, folder=None, resume=False):
@@ -91,23 +103,23 @@ def test_a_killed_race_goes_on_to_the_same_end(tmp_path):
     assert len(made) == len(set(made)) == whole[2]
 
 
-def test_a_first_pass_races_with_the_numbers_that_were_best_without_it():
-    def measure(numbers: Numbers, trial: int) -> Measured:
-        found = good_by_unary(numbers, trial)
-        return found._replace(energy=found.energy - 3.0 * (numbers.start == "first_pass"))
+def test_challengers_win_against_the_base_or_leave_it():
+    tuned = Numbers(start="unary")
+    ready = Learned([tuned, DEFAULT], {"choices": 12}, True)
 
-    race = racer(measure)
-    race.run(4.0)
-    tuned = race.best()
-    assert race.best(first_pass=True) == DEFAULT
-    race.spent += 1.0  # learning it takes time
-    race.run(8.0, first_pass=True)
-    passed = race.best(first_pass=True)
-    assert passed.start == "first_pass"
-    assert race.best().start == tuned.start == "unary"
-    assert race.against(passed, race.best()).limit < 0
-    assert race.spent + LEAST_SOLVES * 0.01 >= 8.0
-    assert race.spent <= 8.0 + 0.011
+    def challenge(gain):
+        def measure(numbers: Numbers, trial: int) -> Measured:
+            found = good_by_unary(numbers, trial)
+            return found._replace(energy=found.energy - gain * (numbers.start == "first_pass"))
+
+        race = racer(measure, propose=partial(challengers, learned=ready), base=tuned)
+        race.run(4.0)
+        assert race.spent <= 4.0 + 0.011
+        assert tuned not in race.elite
+        return race.best()
+
+    assert challenge(5.0).start == "first_pass"
+    assert challenge(1.0) == tuned  # below the default, above the base
 
 
 def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed():
@@ -117,7 +129,9 @@ def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed()
     assert len(set(one)) == 60
     assert {numbers.start for numbers in one} == set(UNTRAINED_STARTS)
     later = next_candidates(20, one[1:3], np.random.default_rng(0))
-    assert later[:3] == [DEFAULT, *one[1:3]]
+    assert later[:2] == one[1:3]
+    assert len(set(later)) == 20
+    assert next_candidates(20, [], np.random.default_rng(0)) == []
     for name, values in SPACE.items():
         assert getattr(DEFAULT, name) in values
 
@@ -141,12 +155,20 @@ def test_a_solve_that_takes_all_the_time_ends_the_race():
     assert solves == AT_FIRST + 1
 
 
-def test_learned_changes_race_with_the_default_and_with_the_best():
-    rng = np.random.default_rng(0)
-    learned = {"choices": 12, "move_weights": (0.5,) * len(KNOWN)}
-    first = first_candidates(10, rng, learned)
-    assert first[:2] == [DEFAULT, replace(DEFAULT, **learned)]
-    best = Numbers(start="unary")
-    later = next_candidates(10, [best], rng, learned)
-    assert later[:3] == [DEFAULT, best, replace(best, **learned)]
-    assert replace(DEFAULT, **learned) not in first_candidates(40, np.random.default_rng(0))
+def test_what_was_learned_races_with_the_best_numbers_and_with_the_default():
+    rng, learned = np.random.default_rng(0), {"choices": 12, "move_weights": (0.5,) * len(KNOWN)}
+    best = Numbers(start="unary", sweep=False)
+    found = challengers(40, [], rng, Learned([best], learned, True))
+    assert found[:3] == [
+        replace(best, start="first_pass"),
+        replace(DEFAULT, start="first_pass"),
+        replace(best, **learned),
+    ]
+    assert replace(DEFAULT, **learned) in found
+    assert all(one.start == "first_pass" or one.choices == 12 for one in found[:15])
+    later = challengers(40, found[:1], rng, Learned([best], learned, True))
+    assert {one.start for one in later} == {"first_pass"}
+    without = challengers(40, [], rng, Learned([best], learned, False))
+    assert not any(one.start == "first_pass" for one in without)
+    given = Numbers(start="known_part", gain=0.5, choices=4)
+    assert first_candidates(3, rng, [given])[:2] == [DEFAULT, given]

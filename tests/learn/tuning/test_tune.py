@@ -125,7 +125,7 @@ def test_real_solves_end_in_a_policy_for_any_number_of_labels():
         ({"goal": "energy", "budget": "1us", "rounds": 3}, "no option 'rounds'"),
         ({"goal": "energy", "budget": "1us", "passes": 9}, "passes is 9; it must be from 1 to 4"),
         ({"goal": "energy", "budget": "1us", "network": 2}, "network"),
-        ({"goal": "energy", "budget": "1us", "start": "icm"}, "start is not a policy with a first"),
+        ({"goal": "energy", "budget": "1us", "start": "icm"}, "start is not a policy with tuned"),
         ({"goal": "energy", "budget": "1us", "method": "dqn"}, "takes no method"),
         ({"goal": "energy", "budget": "1us", "resume": True}, "give it as out"),
         ({"budget": "1us"}, "budget belongs to a goal"),

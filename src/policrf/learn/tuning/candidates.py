@@ -1,7 +1,8 @@
 """Which numbers are tried: starts first, then single changes, then random draws and neighbours.
 
 The starts, and ICM after three of them, begin as every generic solver does: none of these is out of
-reach. A first pass is tried with the best numbers that were found without it, and with its own.
+reach. What was learned, a first pass and which moves to try, challenges the best numbers that were
+found without it: with them, and with changes of its own.
 
 The space is a short list of values for every number, about even on a log scale. Random candidates
 draw every number with probability 1/2 and keep the default otherwise: most numbers matter little.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,46 +45,61 @@ PASS_CHANGES: tuple[Changes, ...] = (
 )  # fmt: skip
 
 
+class Learned(NamedTuple):
+    """What the best numbers are challenged with."""
+
+    numbers: Sequence[Numbers]
+    """The best of the race without it, best first."""
+    choice: Changes
+    """Which moves to try, as changes of numbers; empty where nothing was learned of it."""
+    has_pass: bool
+    """Whether there is a first pass."""
+    also: Sequence[Numbers] = ()
+    """Those of a policy that the run starts from."""
+
+
 def first_candidates(
-    count: int, rng: np.random.Generator, learned: Changes | None = None
+    count: int, rng: np.random.Generator, also: Sequence[Numbers] = ()
 ) -> list[Numbers]:
     """`count` different candidates for the first race; the default is number 0.
 
-    `learned`: changes that come from learning, tried with the default, and later with the best.
+    `also`: those of a policy that the run starts from.
     """
-    return list(islice(_distinct(_first(rng, learned or {})), count))
+    return list(islice(_distinct(_first(rng, also)), count))
 
 
 def next_candidates(
-    count: int, elite: Sequence[Numbers], rng: np.random.Generator, learned: Changes | None = None
-) -> list[Numbers]:
-    """For a later race: the default, the elite, and neighbours of the elite."""
-    return list(islice(_distinct(_later(elite, rng, learned or {})), count))
-
-
-def pass_candidates(
     count: int, elite: Sequence[Numbers], rng: np.random.Generator
 ) -> list[Numbers]:
-    """For the first race with a first pass: it with the elite's numbers, and with others."""
-    return list(islice(_distinct(_with_pass(elite, rng)), count))
+    """For a later race: the elite, and neighbours of the elite."""
+    return list(islice(_distinct(_near(elite, rng)), count))
 
 
-def _with_pass(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[Numbers]:
+def challengers(
+    count: int, elite: Sequence[Numbers], rng: np.random.Generator, learned: Learned
+) -> list[Numbers]:
+    """For the race between the best numbers, `learned.numbers[0]`, and what was learned."""
+    return list(islice(_distinct(_near(elite, rng) if elite else _challenge(learned, rng)), count))
+
+
+def _challenge(learned: Learned, rng: np.random.Generator) -> Iterator[Numbers]:
+    bases, choice = [*learned.numbers, DEFAULT], learned.choice
+    passes = [replace(one, start="first_pass", **DEFAULT.of_rule) for one in bases]
+    chosen = [replace(one, **choice) for one in bases] if choice else []
+    if learned.has_pass:
+        yield from (one for one in learned.also if one.start == "first_pass")
+        yield from (passes[0], passes[-1])
+    yield from chosen[:1]
+    if learned.has_pass:
+        yield from (replace(passes[-1], **change) for change in PASS_CHANGES)
+        yield from (replace(passes[0], **choice), *passes[1:-1])
+    yield from chosen[1:]
+    yield from _near([*(passes if learned.has_pass else ()), *chosen], rng)
+
+
+def _first(rng: np.random.Generator, also: Sequence[Numbers]) -> Iterator[Numbers]:
     yield DEFAULT
-    yield from elite[:1]
-    passes = [replace(one, start="first_pass") for one in (DEFAULT, *elite)]
-    yield from passes[:2]
-    for change in PASS_CHANGES:
-        yield replace(passes[0], **change)
-    yield from passes[2:]
-    while True:
-        near = neighbour(passes[int(rng.integers(len(passes)))], rng)
-        yield replace(near, start="first_pass")
-
-
-def _first(rng: np.random.Generator, learned: Changes) -> Iterator[Numbers]:
-    yield DEFAULT
-    yield replace(DEFAULT, **learned)
+    yield from also
     changes: list[Changes] = [{"start": start} for start in SPACE["start"][1:]]
     changes += [{"start": s, "icm": True} for s in ("unary", "known_part")]
     changes += [{"start": "highest_confidence_first", "icm": True}]
@@ -96,14 +112,13 @@ def _first(rng: np.random.Generator, learned: Changes) -> Iterator[Numbers]:
         yield random_numbers(rng)
 
 
-def _later(
-    elite: Sequence[Numbers], rng: np.random.Generator, learned: Changes
-) -> Iterator[Numbers]:
-    yield DEFAULT
+def _near(elite: Sequence[Numbers], rng: np.random.Generator) -> Iterator[Numbers]:
+    """The elite, then its neighbours; those of a first pass are with a first pass."""
     yield from elite
-    yield from (replace(one, **learned) for one in elite[:2])
-    while True:
-        yield neighbour(elite[int(rng.integers(len(elite)))], rng)
+    while elite:
+        one = elite[int(rng.integers(len(elite)))]
+        near = neighbour(one, rng)
+        yield replace(near, start="first_pass") if one.start == "first_pass" else near
 
 
 def random_numbers(rng: np.random.Generator) -> Numbers:

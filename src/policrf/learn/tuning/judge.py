@@ -2,9 +2,9 @@
 
 Tuned numbers are published if they win against the default: at least 10 held-out instances, the
 upper end of the one-sided 95 % confidence interval of the mean paired difference below 0 (Student's
-t, outliers clipped), and the plain mean below 0 too. A first pass is published if it wins so
-against what would be published without it, and its mean is below that of the tuned numbers in any
-case. Otherwise a run ends with these, or with the default.
+t, outliers clipped), and the plain mean below 0 too. What was learned, such as a first pass, is
+published if it wins so against what would be published without it, and its mean is below that of
+the tuned numbers in any case. Otherwise a run ends with these, or with the default.
 
 The hand rule is the untrained rule with the gain that was the best of a few on training instances:
 one number, found without racing.
@@ -32,7 +32,7 @@ GENERIC = ("icm", "highest_confidence_first", "lazy_flipper", "annealing", "refi
 REPEATS = 3  # seeds of a short solve, whose median energy counts
 BY_HAND = 8  # training instances that the hand rule's gain is chosen on
 NO_RACE = "training did not win: no time for a race at this budget; give more seconds"
-DEFAULTS, TUNED, PASS = "untrained", "tuned numbers", "first pass"  # rows of the table
+DEFAULTS, TUNED, LEARNED = "untrained", "tuned numbers", "what was learned"  # rows of the table
 Recall = Callable[[str, Callable[[], Any]], Any]
 Way = tuple[Solver, dict[str, Any]]  # a solver and its options
 
@@ -50,6 +50,8 @@ class Judged(NamedTuple):
 
     numbers: Numbers
     """What is published."""
+    unlearned: Numbers
+    """What would be published had nothing been learned."""
     difference: Difference
     """Of what is published from the default; of the last that was judged where that is none."""
     won: bool
@@ -60,26 +62,29 @@ class Judged(NamedTuple):
 def judge(
     trials: Trials, found: Mapping[str, Numbers], recall: Recall, *, raced: bool = True
 ) -> Judged:
-    """Tuned numbers and a first pass against the default, and against each other.
+    """Tuned numbers and what was learned against the default, and against each other.
 
-    `found`: what training ended with, by the names TUNED and PASS; `raced`: anything was tried.
+    `found`: what training ended with, by the names TUNED and LEARNED; `raced`: anything was tried.
     """
     if not found:
         same = difference([0.0] * len(trials.problems), [0.0] * len(trials.problems))
-        return Judged(DEFAULT, same, False, _nothing(trials.budget) if raced else NO_RACE)
+        return Judged(DEFAULT, DEFAULT, same, False, _nothing(trials.budget) if raced else NO_RACE)
     ways: dict[str, Way] = {
         name: (trials.policy(numbers), {}) for name, numbers in _chain(found).items()
     }
     rows = {name: one.energies for name, one in measure_all(trials, ways, recall).items()}
-    kept, told = DEFAULTS, list[str]()
+    kept, unlearned, told = DEFAULTS, DEFAULTS, list[str]()
     for name in found:
+        unlearned = kept if name == LEARNED else unlearned
         less = difference(rows[name], rows[kept], clipped=True)
         told.append(f"{name} {less} from {kept}")
         lowest = all(np.mean(rows[name]) <= np.mean(rows[other]) for other in found)
         kept = name if less.wins and (name == TUNED or lowest) else kept
-    won = kept != DEFAULTS
+    won, chain = kept != DEFAULTS, _chain(found)
+    unlearned = unlearned if LEARNED in found else kept
     best = difference(rows[kept if won else name], rows[DEFAULTS], clipped=True)
-    return Judged(_chain(found)[kept], best, won, _verdict(kept, told, best.count, trials.budget))
+    verdict = _verdict(kept, told, best.count, trials.budget)
+    return Judged(chain[kept], chain[unlearned], best, won, verdict)
 
 
 def _chain(found: Mapping[str, Numbers]) -> dict[str, Numbers]:

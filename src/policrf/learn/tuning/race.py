@@ -1,10 +1,10 @@
 """Racing: many candidates on few trials, the better half on twice as many, and so on.
 
-Successive halving (Jamieson and Talwalkar 2016) on paired differences from the default, in several
-races; the later ones are between the best of the earlier ones and their neighbours (as in irace,
-López-Ibáñez et al. 2016). Where a first pass was learned, further races are about it. Candidates
-come from the seed. How many a race has depends on how long solves take, and which survive on
-energies within a budget of CPU time: both differ a little from run to run, and nothing else does.
+Successive halving (Jamieson and Talwalkar 2016) on paired differences from a base, the default or
+the best so far, in several races; the later ones are between the best of the earlier ones and their
+neighbours (as in irace, López-Ibáñez et al. 2016). Candidates come from the seed. How many a race
+has depends on how long solves take, and which survive on energies within a budget of CPU time: both
+differ a little from run to run, and nothing else does.
 """
 
 from __future__ import annotations
@@ -16,18 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from policrf.learn.tuning.candidates import (
-    Changes,
-    first_candidates,
-    next_candidates,
-    pass_candidates,
-)
 from policrf.learn.tuning.journal import Journal
 from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Measured
 from policrf.solvers.numbers import DEFAULT, Numbers
 
 Measure = Callable[[Numbers, int], Measured]
+Propose = Callable[[int, Sequence[Numbers], np.random.Generator], list[Numbers]]
 Report = Callable[[dict[str, Any]], None]
 FIRST_RACE, RACE = 0.4, 0.2  # of the time given; races go on while there is time for a rung
 FINAL = 0.25  # of the time given, for the best of all races
@@ -46,8 +41,14 @@ class Racer:
     ----------
     measure
         Numbers on a trial.
+    propose
+        So many candidates of a race, by the best of the races before: none at first.
     journal
         Where measurements are kept.
+    base
+        What all are compared with.
+    name
+        What the journal calls these races, where there are others.
     most_trials
         That are worth making of one candidate: a few for every training instance.
     seed
@@ -57,55 +58,42 @@ class Racer:
     """
 
     def __init__(
-        self, measure: Measure, journal: Journal, *, most_trials: int, seed: int = 0,
-        report: Report | None = None,
+        self, measure: Measure, propose: Propose, journal: Journal, *, most_trials: int,
+        base: Numbers = DEFAULT, name: str = "", seed: int = 0, report: Report | None = None,
     ) -> None:  # fmt: skip
-        self.measure, self.journal = measure, journal
-        self.most_trials, self.report = most_trials, report
+        self.measure, self.propose, self.journal = measure, propose, journal
+        self.base, self.name, self.most_trials, self.report = base, name, most_trials, report
         self.rng = np.random.default_rng(seed)
         self.energies: dict[Numbers, list[float]] = {}
-        self.elite: list[Numbers] = []  # of all races so far, the default never
-        self.learned: Changes = {}  # that race along
+        self.elite: list[Numbers] = []  # of all races so far, the base never
         self.spent, self.solving, self.solves, self.races = 0.0, 0.0, 0, 0
         self.at_first = AT_FIRST
 
-    def run(self, until: float, *, first_pass: bool = False) -> None:
-        """Races until so many seconds are spent; with `first_pass`, the first is between passes.
+    def run(self, until: float) -> None:
+        """Races until so many seconds are spent.
 
-        Later ones are between the best of all and their neighbours, passes or not. The last part of
-        the time goes to the best of each kind: as many trials for each of them.
+        The last part of the time goes to the best of all: as many trials for each of them.
         """
-        self._extend([DEFAULT], AT_FIRST, math.inf)
+        self._extend([self.base], AT_FIRST, math.inf)
         self.at_first = AT_FIRST if self._affordable(until) >= MANY_SOLVES else IN_HASTE
-        seconds, before = until - self.spent, self.races
+        seconds = until - self.spent
         for end in (until - FINAL * seconds, until):  # finalists may need less than their part
-            while self.races < before + MOST_RACES and self._affordable(end) >= LEAST_SOLVES:
-                first = self.races == before
-                stop = min(end, self.spent + (FIRST_RACE if first else RACE) * seconds)
-                count, elite = self._count(stop), self._surest(self.elite)
-                if first and first_pass:
-                    candidates = pass_candidates(count, elite, self.rng)
-                elif first or not elite:
-                    candidates = first_candidates(count, self.rng, self.learned)
-                else:
-                    candidates = next_candidates(count, elite, self.rng, self.learned)
-                self._race(candidates, stop)
-            finalists = [*self._finalists(False), *self._finalists(True)]
-            self._extend([DEFAULT, *finalists], self.most_trials, until)
+            while self.races < MOST_RACES and self._affordable(end) >= LEAST_SOLVES:
+                stop = min(end, self.spent + (RACE if self.races else FIRST_RACE) * seconds)
+                self._race(self.propose(self._count(stop), self.finalists(), self.rng), stop)
+            self._extend([self.base, *self.finalists()], self.most_trials, until)
 
-    def best(self, *, first_pass: bool = False) -> Numbers:
-        """Of the finalists the lowest, if it is surely below the default; else the default."""
-        finalists = self._finalists(first_pass)
-        best = min(finalists, key=lambda one: self.against(one, finalists[0]).mean, default=DEFAULT)
-        return best if best != DEFAULT and self._limit(best) < 0 else DEFAULT
+    def best(self) -> Numbers:
+        """Of the finalists the lowest, if it is surely below the base; else the base."""
+        finalists = self.finalists()
+        best = min(
+            finalists, key=lambda one: self.against(one, finalists[0]).mean, default=self.base
+        )
+        return best if self._limit(best) < 0 else self.base
 
-    def _finalists(self, first_pass: bool) -> list[Numbers]:
-        """Of the numbers with or without a first pass the few most surely below the default."""
-        kind = [one for one in self.elite if (one.start == "first_pass") == first_pass]
-        return self._surest(kind)
-
-    def _surest(self, numbers: Sequence[Numbers]) -> list[Numbers]:
-        return sorted(numbers, key=self._limit)[:ELITE]
+    def finalists(self) -> list[Numbers]:
+        """Of all races the few most surely below the base."""
+        return sorted(self.elite, key=self._limit)[:ELITE]
 
     def against(self, numbers: Numbers, other: Numbers) -> Difference:
         """On the trials that both have."""
@@ -114,11 +102,11 @@ class Racer:
         return difference(own[:common], others[:common], clipped=True)
 
     def _mean(self, numbers: Numbers) -> float:
-        mean = self.against(numbers, DEFAULT).mean
+        mean = self.against(numbers, self.base).mean
         return math.inf if math.isnan(mean) else mean
 
     def _limit(self, numbers: Numbers) -> float:
-        limit = self.against(numbers, DEFAULT).limit
+        limit = self.against(numbers, self.base).limit
         return math.inf if math.isnan(limit) else limit
 
     def _count(self, until: float) -> int:
@@ -130,7 +118,7 @@ class Racer:
                 count -= 1
             return count
 
-        return int(self.journal.recall(f"candidates of race {self.races}", plan))
+        return int(self.journal.recall(f"{self.name}candidates of race {self.races}", plan))
 
     def _affordable(self, until: float) -> float:
         """How many solves there is time for."""
@@ -138,11 +126,11 @@ class Racer:
         return (until - self.spent) / max(cost, 1e-9)
 
     def _race(self, candidates: Sequence[Numbers], until: float) -> None:
-        """The best of the candidates join the elite; the default runs along and is none of them."""
-        alive = [numbers for numbers in candidates if numbers != DEFAULT]
+        """The best of the candidates join the elite; the base runs along and is none of them."""
+        alive = [numbers for numbers in candidates if numbers != self.base]
         trials = self.at_first
         while alive:
-            complete = self._extend([DEFAULT, *alive], trials, until)
+            complete = self._extend([self.base, *alive], trials, until)
             alive.sort(key=self._mean)
             self._tell(trials, alive)
             if not complete or len(alive) <= ELITE or trials >= self.most_trials:
@@ -151,7 +139,7 @@ class Racer:
             trials = min(2 * trials, self.most_trials)
         while alive and trials < self.most_trials and self.spent < until:
             trials = min(2 * trials, self.most_trials)
-            self._extend([DEFAULT, *alive[:ELITE]], trials, until)
+            self._extend([self.base, *alive[:ELITE]], trials, until)
         self.elite += [one for one in alive[:ELITE] if one not in self.elite]
         self.races += 1
 
@@ -168,7 +156,7 @@ class Racer:
         return True
 
     def _measure(self, numbers: Numbers, trial: int) -> None:
-        key = f"{json.dumps(numbers.changes)} {trial}"
+        key = f"{self.name}{json.dumps(numbers.changes)} {trial}"
         energy, _, spent = self.journal.recall(key, lambda: list(self.measure(numbers, trial)))
         self.energies[numbers].append(float(energy))
         self.spent += float(spent)

@@ -1,66 +1,126 @@
-"""The search on training instances: numbers race, a first pass is learned, then it races too.
+"""The search on training instances: numbers race, then what was learned challenges the best.
 
-Before the first race, which clique moves to try is learned from moves: numbers like the others.
+The race of the numbers is the same whether or not anything is learned after it: the same instances,
+seeds, candidates and time. A first pass and which clique moves to try are learned next, on the same
+instances, and race against the best numbers on instances, or seeds of them, that the numbers were
+not chosen on. What does not win there leaves the numbers as they are.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from policrf.evaluation.cpu_time import cpu_budgets
 from policrf.learn.first_pass.learn_pass import learn_pass
 from policrf.learn.move_weights import with_learned_choice
+from policrf.learn.tuning.candidates import (
+    Changes,
+    Learned,
+    challengers,
+    first_candidates,
+    next_candidates,
+)
 from policrf.learn.tuning.journal import Journal
-from policrf.learn.tuning.judge import PASS, TUNED, Judged
+from policrf.learn.tuning.judge import LEARNED, TUNED, Judged
 from policrf.learn.tuning.race import Racer, Report
 from policrf.learn.tuning.trials import Measured, Trials, crf_of
-from policrf.policy.first_pass.model import FirstPass
 from policrf.policy.policy import Policy
 from policrf.solvers.numbers import DEFAULT, Numbers
 
 SEEDS = 4  # of every training instance, at most
-NUMBERS_SHARE, LEARN_SHARE = 0.45, 0.25  # of the seconds, where a first pass is learned; then races
-CHOICE_SHARE = 0.05  # of the seconds, to learn which moves to try
+NUMBERS_SHARE = 0.5  # of the seconds, to race the numbers, whether or not anything is learned
+CHOICE_SHARE, PASS_SHARE = 0.05, 0.2  # to learn which moves to try, and a first pass; then races
+CHALLENGE_SHARE, FEWEST = 1 / 3, 4  # of the instances, for the last races; fewer are not parted
 
 
 class Search:
-    """What is found on training instances: numbers, then a first pass with them."""
+    """What is found on training instances: numbers, then what was learned with them.
+
+    Parameters
+    ----------
+    training
+        The instances and the budget.
+    journal
+        Where everything is kept.
+    seed
+        Of everything random.
+    report
+        Called now and then.
+    start
+        A policy whose numbers race along, and whose first pass evolution begins with.
+    """
 
     def __init__(
-        self, training: Trials, journal: Journal, seed: int, report: Report | None
-    ) -> None:
+        self, training: Trials, journal: Journal, seed: int, report: Report | None = None,
+        start: Policy | None = None,
+    ) -> None:  # fmt: skip
         self.trials, self.journal, self.seed, self.report = training, journal, seed, report
-        self.policies: dict[Numbers, Policy] = {}
-        self.racer = Racer(
-            self._measure, journal, most_trials=SEEDS * len(training.problems), seed=seed,
-            report=report,
-        )  # fmt: skip
+        self.begin = None if start is None else start.first_pass
+        self.also = [] if start is None or start.tuning is None else [start.tuning.numbers]
+        self.first, self.second = _in_two(training)
         self.found: dict[str, Numbers] = {}
         self.learned: dict[str, Any] = {}
+        self.racers: list[Racer] = []
+        self.spent = 0.0
 
-    def run(
-        self, seconds: float, passes: int, begin: FirstPass | None = None
-    ) -> dict[str, Numbers]:
+    def run(self, seconds: float, passes: int) -> dict[str, Numbers]:
         """The best by the names of `judge`: those that are surely below the default here.
 
-        `passes` of a first pass, 0: nothing is learned; it begins with the weights of `begin`.
+        `passes` of a first pass, 0: nothing is learned.
         """
-        if passes:
-            self._learn_choice(seconds)
-        self.racer.run(NUMBERS_SHARE * seconds if passes else seconds)
-        if passes:
-            self._learn(seconds, passes, begin)
-        tuned, passed = self.racer.best(), self.racer.best(first_pass=True)
+        racer = self._racer(self.first, self._numbers)
+        racer.run(NUMBERS_SHARE * seconds)
+        self.spent, tuned = racer.spent, racer.best()
         self.found = {} if tuned == DEFAULT else {TUNED: tuned}
-        if passed != DEFAULT and self.racer.against(passed, tuned).limit < 0:
-            self.found[PASS] = passed
+        if passes:
+            choice = self._learn_choice(seconds)
+            self._learn_pass(seconds, passes)
+            near = [one for one in racer.finalists() if one != tuned]
+            ready = Learned([tuned, *near], choice, True, self.also)
+            best = self._challenge(ready, seconds)
+            self.found |= {} if best == tuned else {LEARNED: best}
         return self.found
 
-    def _learn_choice(self, seconds: float) -> None:
-        """Which clique moves to try, learned from moves that were tried; it races like the rest."""
-        crfs = [crf_of(problem) for problem in self.trials.problems]
+    def _numbers(self, count: int, elite: list[Numbers], rng: np.random.Generator) -> list[Numbers]:
+        also = [numbers for numbers in self.also if numbers.start != "first_pass"]
+        found = next_candidates(count, elite, rng)
+        return found or first_candidates(count, rng, also)
+
+    def _racer(self, trials: Trials, propose: Any, **options: Any) -> Racer:
+        policies: dict[Numbers, Policy] = {}
+
+        def measure(numbers: Numbers, trial: int) -> Measured:
+            if numbers not in policies:
+                policies[numbers] = trials.policy(numbers)
+            return trials.measure(policies[numbers], trial)
+
+        most = SEEDS * len(trials.problems)
+        self.racers.append(
+            Racer(measure, propose, self.journal, most_trials=most, seed=self.seed,
+                  report=self.report, **options)
+        )  # fmt: skip
+        return self.racers[-1]
+
+    def _challenge(self, ready: Learned, seconds: float) -> Numbers:
+        """What was learned if it is surely below the best numbers; else these."""
+        base = ready.numbers[0]
+        trials = replace(self.second, first_pass=self.trials.first_pass)
+        propose = partial(challengers, learned=ready)
+        racer = self._racer(trials, propose, base=base, name="challenge ")
+        racer.spent = self.spent
+        racer.run(seconds)
+        best = racer.best()
+        self.learned["difference"] = racer.against(best, base).mean
+        return best
+
+    def _learn_choice(self, seconds: float) -> Changes:
+        """Which clique moves to try, learned from moves that were tried."""
+        crfs = [crf_of(problem) for problem in self.first.problems]
 
         def find() -> dict[str, Any]:
             with cpu_budgets():
@@ -71,37 +131,42 @@ class Search:
                 return {"changes": found.changes, "spent": time.perf_counter() - begun}
 
         told = self.journal.recall("choice of moves", find)
-        self.racer.spent += float(told["spent"])
-        self.racer.learned = Numbers.from_dict(told["changes"]).changes
+        self.spent += float(told["spent"])
+        return Numbers.from_dict(told["changes"]).changes
 
-    def _learn(self, seconds: float, passes: int, begin: FirstPass | None) -> None:
-        report, before = self.report, self.racer.spent
+    def _learn_pass(self, seconds: float, passes: int) -> None:
+        report, before = self.report, self.spent
 
         def show(line: dict[str, Any]) -> None:
             if report is not None:
                 report(line | {"seconds": before + line["seconds"]})
 
         first_pass, self.learned = learn_pass(
-            self.trials, self.journal, passes=passes, seed=self.seed, begin=begin,
-            seconds=LEARN_SHARE * seconds, report=show,
+            self.first, self.journal, passes=passes, seed=self.seed, begin=self.begin,
+            seconds=PASS_SHARE * seconds, report=show,
         )  # fmt: skip
-        self.racer.spent += float(self.learned["spent"])
+        self.spent += float(self.learned["spent"])
         self.trials = replace(self.trials, first_pass=first_pass)
-        self.racer.run(seconds, first_pass=True)
-
-    def _measure(self, numbers: Numbers, trial: int) -> Measured:
-        if numbers not in self.policies:
-            self.policies[numbers] = self.trials.policy(numbers)
-        return self.trials.measure(self.policies[numbers], trial)
 
     def reached(self, judged: Judged) -> dict[str, Any]:
         """What the file says of how it was found, and of the test."""
-        test, racer = judged.difference, self.racer
-        best = list(self.found.values())[-1] if self.found else DEFAULT
+        test, numbers = judged.difference, self.racers[0]
         return {
-            "candidates": len(racer.energies), "solves": racer.solves,
-            "numbers": judged.numbers.as_dict(), "held_out": test.count,
-            "training_difference": racer.against(best, DEFAULT).mean,
-            "difference": test.mean, "half_interval": test.half, "won": judged.won,
-            "verdict": judged.sentence, **({"first_pass": self.learned} if self.learned else {}),
+            "candidates": sum(len(racer.energies) for racer in self.racers),
+            "solves": sum(racer.solves for racer in self.racers),
+            "numbers": judged.numbers.as_dict(), "unlearned": judged.unlearned.as_dict(),
+            "training_difference": numbers.against(numbers.best(), DEFAULT).mean,
+            "held_out": test.count, "difference": test.mean, "half_interval": test.half,
+            "won": judged.won, "verdict": judged.sentence,
+            **({"first_pass": self.learned} if self.learned else {}),
         }  # fmt: skip
+
+
+def _in_two(training: Trials) -> tuple[Trials, Trials]:
+    """Instances to choose numbers on and to learn from, and those for the last races."""
+    problems, other = training.problems, int(CHALLENGE_SHARE * len(training.problems))
+    if other < FEWEST or len(problems) - other < FEWEST:
+        return training, replace(training, first_seed=SEEDS)
+    return replace(training, problems=problems[other:]), replace(
+        training, problems=problems[:other]
+    )

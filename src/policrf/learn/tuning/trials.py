@@ -1,8 +1,9 @@
 """Trials: numbers or solvers on instances, at a budget of CPU time a node.
 
-Trial t is of instance t mod n with seed t div n, the same for everybody who is compared, so that
-differences are paired. A trial's energy is scaled by mean size / size of its instance: instances
-of one size keep their energies, and in a mixture the large ones do not decide alone.
+Trial t is of instance t mod n with seed t div n, from the first seed on, the same for everybody who
+is compared, so that differences are paired. A trial's energy is scaled by mean size / size of its
+instance: instances of one size keep their energies, and in a mixture the large ones do not decide
+alone.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Trials:
     """CPU seconds a node."""
     first_pass: FirstPass | None = None
     """What numbers that start with a first pass start with."""
+    first_seed: int = 0
+    """Of the first n trials: those with other seeds tell something new of the same instances."""
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -97,7 +100,8 @@ class Trials:
         self, solver: Solver, trial: int, options: dict[str, Any]
     ) -> tuple[float, Measured]:
         """Wall time / CPU time, and the solve."""
-        place, seed = trial % len(self.problems), trial // len(self.problems)
+        place = trial % len(self.problems)
+        seed = self.first_seed + trial // len(self.problems)
         problem, size = self.problems[place], self.sizes[place]
         _ = crf_of(problem).arrays  # built before the clock runs
         began = time.perf_counter()

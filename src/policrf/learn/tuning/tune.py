@@ -1,8 +1,8 @@
 """Training for the energy from end to end: split, race, learn, race, judge, table, file.
 
-Numbers race on training instances. Then a first pass, a fast network that labels every node, is
-learned on them, and races as one more start with the best of the numbers. Held-out instances judge
-what is published: the pass, else the tuned numbers, else the default.
+Numbers race on training instances. Then a first pass, a fast network that labels every node, and
+which moves to try are learned on them, and challenge the best of the numbers. Held-out instances
+judge what is published: what was learned, else the tuned numbers, else the default.
 
 A run's folder holds config.json, journal.jsonl (every measurement; what a killed run goes on from),
 best.safetensors (the policy that is returned) and report.md, .csv, .json (the last table).
@@ -48,10 +48,11 @@ class Tune:
     budget: str = "10us"
     """CPU time a node at inference: 10us, 1ms."""
     seconds: float = 60.0
-    """CPU time of racing and learning; judging and the last table come on top."""
+    """CPU time, half of it to race the numbers, the rest to learn, and to race what was learned;
+    judging and the last table come on top."""
     network: bool = True
     """Whether to learn, too: a first pass, a fast network that labels every node, and which moves
-    of cliques to try."""
+    of cliques to try. Without, the run is the same to the end of the numbers' races."""
     passes: int = 2
     """How often it labels every node; each time costs some 0.25 µs a node."""
     table: bool = True
@@ -79,9 +80,10 @@ def tune(
     overwrite: bool = False,
     start: Policy | None = None,
 ) -> Policy:
-    """A first pass with tuned numbers, tuned numbers alone, or the default, as far as they win.
+    """What was learned with tuned numbers, these alone, or the default, as far as they win.
 
-    The parameters are those of `train`; evolution begins with the first pass of `start`.
+    The parameters are those of `train`; the numbers of `start` race along, and evolution begins
+    with its first pass.
     """
     training, held_out = parts(instances, read_budget(options.budget))
     folder = None if out is None else Path(out)
@@ -93,12 +95,11 @@ def tune(
     with nullcontext() if folder is None else claimed(folder):
         journal = Journal(folder, told, resume=resume, overwrite=overwrite)
         training.warm_up(GENERIC if options.table else ())
-        search = Search(training, journal, seed, report)
-        begin = None if start is None else start.first_pass
+        search = Search(training, journal, seed, report, start)
         network = options.network and can_learn(training)
-        found = search.run(options.seconds, options.passes if network else 0, begin)
+        found = search.run(options.seconds, options.passes if network else 0)
         held_out = replace(held_out, first_pass=search.trials.first_pass)
-        judged = judge(held_out, found, journal.recall, raced=search.racer.races > 0)
+        judged = judge(held_out, found, journal.recall, raced=search.racers[0].races > 0)
         table = None
         if options.table:
             table = _table(search.trials, held_out, found, journal)

@@ -79,8 +79,10 @@ def refine(
             run.inherit(first.found)
         run.info |= {"start": first.solver, "start_energy": run.energy}
     if not run.expired():
-        labels = allowed_start(run, labels)
         run.offer(labels)
+        if np.isinf(run.energy):
+            labels = allowed_start(run, labels)
+            run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
     refine_on(run, labels, moves, cliques=cliques, halfway=halfway, numbers=chosen)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from policrf.bench.reproduce.options import TABLES, TARGETS, Reproduce
+from policrf.cli.spread import Ray, executor_for
 from policrf.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Request(Reproduce):
 
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="|".join(TARGETS))]
     """Which of them."""
+    ray: Ray = ""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -45,13 +47,13 @@ def run(config: Request) -> None:
     from policrf.crf.io.outputs import claimed
 
     catalogue, store = Catalogue(config), Store(config.work)
-    shop = Shop(store, catalogue.data, config.jobs)
+    shop = Shop(store, catalogue.data, executor_for(config.jobs, config.ray))
     cells = wanted(catalogue, config.target)
     planned = plan(cells, shop, config.longest)
     if config.plan:
         _print([_plan_table(planned)], config.json)
         return
-    with claimed(config.work):
+    with claimed(config.work), shop.executor:
         _run(planned, shop)
     tables = _written(config, catalogue, store)
     _print(tables, config.json)

@@ -28,7 +28,7 @@ def plain_errors(ray: Any, what: str) -> Iterator[None]:
         if isinstance(cause, BaseException) and not isinstance(cause, failed.RayError):
             raise cause from None
         raise
-    except (failed.OutOfMemoryError, failed.WorkerCrashedError, failed.ActorDiedError) as error:
+    except (failed.OutOfMemoryError, failed.WorkerCrashedError, failed.RayActorError) as error:
         memory = isinstance(error, failed.OutOfMemoryError)
         why = "ran out of memory" if memory else "died, most likely because memory ran out"
         raise TooLarge(

@@ -13,7 +13,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,8 @@ from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.outputs import claimed
 from policrf.errors import InvalidFile
+from policrf.execution.executor import Executor
+from policrf.learn.experience.actors import actors_for
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
 from policrf.learn.learners.learner import Learner
@@ -60,6 +61,8 @@ class Plan:
     """The folder of the run."""
     report: Report | None = None
     """Called with every line of the log, and with a shorter one after every round."""
+    executor: Executor | None = None
+    """Whose actors play; None: threads of this process."""
     finish: Callable[[Policy], Policy] = lambda policy: policy
     """Names a policy and says what it was trained on, before it is saved."""
 
@@ -115,7 +118,7 @@ def _run(run: _Run, learner: Driven, resume: bool) -> Policy:
     # Nothing is torn out of a thread pool, a file or a queue: signals wait from the beginning on.
     with (
         patient_signals(terminating=run.out is not None) as heard,
-        ThreadPoolExecutor(run.plan.options.threads) as pool,
+        actors_for(run.plan.executor, run.plan.options.threads) as pool,
     ):
         if resume:
             run.resume()

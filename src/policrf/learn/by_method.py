@@ -85,7 +85,8 @@ def learn(
         Erase a run that `out` holds; without it that is an error.
     executor
         A `RayCluster`, whose actors play for "dqn" and "mcts"; `actors` says how many, `staleness`
-        how many rounds they may be behind. What is learned is the same as with threads.
+        how many rounds they may be behind. "supervised" has no episodes: there only what is held
+        out is labeled on the cluster. What is learned is the same as with threads.
     **fields
         Single options by name, whatever group they belong to: `rounds=100`, `width=16`.
 

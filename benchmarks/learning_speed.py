@@ -87,18 +87,23 @@ def measure(kind: str, config: Config, corpus: Corpus) -> tuple[Any, ...]:
         learner.begin(pool)
     policies = [Policy(spec, spec.initial_weights(seed)) for seed in range(3)]
     row: list[Any] = [kind]
+    engines = learner.player.engines
     for kept, work, count in (
-        (learner.engines, lambda e, k: play(e, epsilon=0.7, seed=k, reward=REWARD), len(corpus)),
-        (learner.engines, lambda e, k: e.label_all(), len(corpus)),
         (
-            searcher.searches,
+            engines,
+            lambda e, k: play(e, epsilon=0.7, seed=k, reward=REWARD),
+            len(corpus),
+        ),
+        (engines, lambda e, k: e.label_all(), len(corpus)),
+        (
+            searcher.player.searches,
             lambda s, k: play_game(s, which=k, seed=k, refine=False),
             config.games,
         ),
     ):
         built, lent = rates(kept, policies, work, config, count)
         row += [built, lent, lent / built]
-    return (*row, learner.engines.nbytes / 1e6, gradient_steps(learner, config.turns))
+    return (*row, engines.nbytes / 1e6, gradient_steps(learner, config.turns))
 
 
 def gradient_steps(learner: DQNLearner, turns: int) -> float:

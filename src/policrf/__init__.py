@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from policrf.datasets.prepare import prepare as prepare
     from policrf.datasets.sources import load_instances as load_instances
     from policrf.evaluation.runner import evaluate as evaluate
+    from policrf.execution.processes import Processes as Processes
+    from policrf.execution.ray_cluster import RayCluster as RayCluster
     from policrf.learn.train import train as train
     from policrf.plots.traces import plot_trace as plot_trace
     from policrf.policy.checkpoint import list_policies as list_policies
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from policrf.solvers import list_solvers as list_solvers
     from policrf.solvers import solve as solve
     from policrf.solvers.describe import describe as describe
+    from policrf.solvers.many import solve_many as solve_many
     from policrf.types import Solution as Solution
     from policrf.vision.calibration.calibrate import calibrate as calibrate
     from policrf.vision.energy.weights import Energy as Energy
@@ -69,6 +72,8 @@ _PUBLIC = {
     "Instance": "policrf.crf.instance",
     "Policy": "policrf.policy.policy",
     "Potts": "policrf.crf.potentials",
+    "Processes": "policrf.execution.processes",
+    "RayCluster": "policrf.execution.ray_cluster",
     "Segmenter": "policrf.vision.segment",
     "Solution": "policrf.types",
     "CoOccurrence": "policrf.crf.potentials",
@@ -99,6 +104,7 @@ _PUBLIC = {
     "read_wcsp": "policrf.crf.io.toulbar2.wcsp",
     "render_scene": "policrf.scenes",
     "solve": "policrf.solvers",
+    "solve_many": "policrf.solvers.many",
     "train": "policrf.learn.train",
     "write": "policrf.crf.io",
     "write_cfn": "policrf.crf.io.toulbar2.cfn_write",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from policrf.travel import packed, unpacked
 
 Int8Array = NDArray[np.int8]
 IntArray = NDArray[np.int64]
@@ -84,8 +86,17 @@ class Solution:
             return 0.0
         return max(0.0, self.energy - self.lower_bound) / max(abs(self.energy), 1e-12)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {field.name: packed(getattr(self, field.name)) for field in fields(self)}
+        return _rebuild, (values | {"trace": np.array(self.trace).reshape(-1, 3)},)
+
     def __repr__(self) -> str:
         proof = ", optimal" if self.optimal else ""
         if not self.optimal and np.isfinite(self.lower_bound):
             proof = f", lower bound {self.lower_bound:.6g}"
         return f"Solution({self.solver}: energy {self.energy:.6g}{proof}, {self.seconds:.3g} s)"
+
+
+def _rebuild(values: dict[str, Any]) -> Solution:
+    trace = tuple(Progress(*line) for line in values["trace"].tolist())
+    return Solution(**{name: unpacked(v) for name, v in values.items()} | {"trace": trace})

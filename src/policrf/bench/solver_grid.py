@@ -1,6 +1,7 @@
 """`policrf bench solvers`: every solver on the same synthetic scenes, held against proven optima.
 
-All solves run one after the other in one process, so that times are comparable. Each result is
+All solves run one after the other in one process, so that times are comparable; on a Ray cluster
+every solve has a core of its own, and times are those of its nodes. Each result is
 appended to `results.jsonl` as it comes; a run that was killed goes on where it stopped. The gap of
 a labeling is (energy − reference) / |reference|, where the reference is the proven optimum, or,
 where `exact` ran out of its budget, the lowest energy that any solver found (marked "≥": the true
@@ -24,6 +25,8 @@ from policrf.crf.io.json_text import as_json
 from policrf.crf.io.outputs import claimed
 from policrf.errors import UnsupportedPotential
 from policrf.evaluation.tables import Table
+from policrf.execution.executor import Executor, each
+from policrf.execution.processes import Processes
 from policrf.scenes import make_scene
 from policrf.solvers import solve
 from policrf.solvers.spec import SolverSpec
@@ -55,20 +58,23 @@ class SolverGrid:
     """Also measure gco-wrapper and PyMaxflow where they are installed (U+P only)."""
 
 
-def run_grid(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
+def run_grid(
+    grid: SolverGrid, folder: Path, progress: Callable[[Result], None],
+    executor: Executor | None = None,
+) -> list[Result]:  # fmt: skip
     """All results of the grid; those already in `folder` are not measured again."""
     for row in grid.solvers:
         SolverSpec.parse(row)
     with claimed(folder):
-        return _fill(grid, folder, progress)
+        return _fill(grid, folder, progress, executor or Processes())
 
 
-def _fill(grid: SolverGrid, folder: Path, progress: Callable[[Result], None]) -> list[Result]:
+def _fill(
+    grid: SolverGrid, folder: Path, progress: Callable[[Result], None], executor: Executor
+) -> list[Result]:
     log = ResultLog(folder, {key: as_json(grid)[key] for key in ("seconds", "exact_seconds")})
     tasks = log.missing(_tasks(grid), _key)
-    _warm_up(grid)
-    for task in tasks:
-        result = task | _measure(_scene(task), task["row"], grid)
+    for result in each(_solve_task, grid, tasks, executor):
         log.append(result)
         progress(result)
     return log.results
@@ -111,6 +117,15 @@ def _scene(task: Result) -> Instance:
     )
 
 
+def _solve_task(grid: SolverGrid, task: Result, cache: dict[str, Any]) -> Result:
+    """One solve; before the first of its kind in a process every kernel is compiled or loaded."""
+    kind = f"{task['row']} {task['energy']}"
+    if kind not in cache:
+        _measure(make_scene(40, "A", seed=0, potentials=task["energy"]), task["row"], grid)
+        cache[kind] = True
+    return task | _measure(_scene(task), task["row"], grid)
+
+
 def _measure(scene: Instance, row: str, grid: SolverGrid) -> Result:
     truth = scene.true_labels
     known = truth >= 0
@@ -133,17 +148,6 @@ def _measure(scene: Instance, row: str, grid: SolverGrid) -> Result:
         "seconds": seconds,
         "accuracy": float((labels == truth)[known].mean()),
     }
-
-
-def _warm_up(grid: SolverGrid) -> None:
-    """Compile or load every kernel before anything is timed."""
-    for row in grid.solvers:
-        for energy in grid.energies:
-            small = make_scene(40, "A", seed=0, potentials=energy)
-            _measure(small, row, grid)
-    if grid.peers:
-        for peer in available_peers():
-            PEERS[peer](make_scene(40, "A", seed=0, potentials="u+p").crf)
 
 
 def references(results: Iterable[Result]) -> dict[tuple[Any, ...], tuple[float, bool]]:

@@ -17,6 +17,7 @@ from policrf.bench.large.grid import LargeGrid
 from policrf.bench.potentials.grid import PotentialGrid
 from policrf.bench.runtime import Runtime
 from policrf.bench.solver_grid import SolverGrid, count_tasks, run_grid, tabulate
+from policrf.cli.spread import Ray, executor_for
 from policrf.evaluation.tables import Table, write_tables
 
 
@@ -38,6 +39,7 @@ class Solvers(SolverGrid):
 
     out: Path = Path("bench-solvers")
     """Folder for results, Markdown, CSV and JSON."""
+    ray: Ray = ""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -140,9 +142,12 @@ def _energy(config: Energy) -> list[Table]:
 def _solvers(config: Solvers) -> list[Table]:
     from policrf.cli.progress import progress_bar
 
-    with progress_bar("solving", count_tasks(config)) as advance:
+    with (
+        executor_for(1, config.ray) as executor,
+        progress_bar("solving", count_tasks(config)) as advance,
+    ):
         results = run_grid(
-            config, config.out, lambda result: advance(f"{result['row']} N={result['n']}")
+            config, config.out, lambda result: advance(f"{result['row']} N={result['n']}"), executor
         )
     tables = tabulate(results, config)
     write_tables(config.out, "solvers", tables, config)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import tyro
 
+from policrf.cli.spread import Ray, executor_for
 from policrf.errors import InvalidOption
 from policrf.vision.calibration.options import CalibrateOptions
 
@@ -27,6 +28,7 @@ class Config:
     search: tyro.conf.OmitArgPrefixes[CalibrateOptions] = field(default_factory=CalibrateOptions)
     jobs: int = os.cpu_count() or 1
     """Processes."""
+    ray: Ray = ""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -48,8 +50,11 @@ def run(config: Config) -> None:
     prepared = Prepared(config.prepared)
     images = min(options.images or len(prepared), len(prepared))
     journal = config.out.with_suffix(".journal.jsonl")
-    with progress_bar("calibrating", images * STEPS) as advance:
-        found = calibrate(prepared, options, jobs=config.jobs, journal=journal, advance=advance)
+    with (
+        executor_for(config.jobs, config.ray) as executor,
+        progress_bar("calibrating", images * STEPS) as advance,
+    ):
+        found = calibrate(prepared, options, executor=executor, journal=journal, advance=advance)
     remove_unfinished(config.out.parent, f"{config.out.stem}.")
     found.save(config.out)
     journal.unlink(missing_ok=True)

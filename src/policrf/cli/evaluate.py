@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from policrf.cli.spread import Ray, executor_for
 from policrf.errors import InvalidFile, InvalidOption
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Config:
     """Seed of the solvers and of the bootstrap."""
     jobs: int = os.cpu_count() or 1
     """Processes."""
+    ray: Ray = ""
     json: bool = False
     """Print one JSON object instead of tables."""
 
@@ -83,10 +85,13 @@ def _evaluate(config: Config, instances: Sequence[Instance], solvers: Sequence[s
     from policrf.evaluation.runner import evaluate
     from policrf.evaluation.summary_tables import summary_markdown, write_summary
 
-    with progress_bar("evaluating", len(instances) * len(solvers)) as advance:
+    with (
+        executor_for(config.jobs, config.ray) as executor,
+        progress_bar("evaluating", len(instances) * len(solvers)) as advance,
+    ):
         grid = evaluate(
             instances, solvers, out=config.out, seconds=config.seconds, seed=config.seed,
-            pixels=config.pixels, jobs=config.jobs, advance=advance,
+            pixels=config.pixels, executor=executor, advance=advance,
         )  # fmt: skip
     rows = [grid.row(solver) for solver in grid.solvers()]
     pairs = zip(config.compare[::2], config.compare[1::2], strict=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from policrf.cli.spread import Ray, executor_for
 from policrf.datasets import DATASETS
 from policrf.datasets.options import PrepareOptions
 
@@ -31,6 +32,7 @@ class Config:
     records: tyro.conf.OmitArgPrefixes[PrepareOptions] = field(default_factory=PrepareOptions)
     jobs: int = os.cpu_count() or 1
     """Processes."""
+    ray: Ray = ""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -43,8 +45,11 @@ def run(config: Config) -> None:
 
     start = time.perf_counter()
     plan = make_plan(config.dataset, config.root, config.records)
-    with progress_bar("preparing", len(plan.samples())) as advance:
-        summary = write_prepared(plan, config.out, jobs=config.jobs, advance=advance)
+    with (
+        executor_for(config.jobs, config.ray) as executor,
+        progress_bar("preparing", len(plan.samples())) as advance,
+    ):
+        summary = write_prepared(plan, config.out, executor=executor, advance=advance)
     _report(config, summary, time.perf_counter() - start)
 
 

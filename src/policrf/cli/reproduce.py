@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from policrf.bench.reproduce.options import TABLES, TARGETS, Reproduce
+from policrf.cli.spread import Ray, executor_for
 from policrf.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Request(Reproduce):
 
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="|".join(TARGETS))]
     """Which of them."""
+    ray: Ray = ""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -46,13 +48,13 @@ def run(config: Request) -> None:
 
     catalogue, store = Catalogue(config), Store(config.work)
     catalogue.data.check()
-    shop = Shop(store, catalogue.data, config.jobs)
+    shop = Shop(store, catalogue.data, executor_for(config.jobs, config.ray))
     cells = wanted(catalogue, config.target)
     planned = plan(cells, shop, config.longest)
     if config.plan:
         _print([_plan_table(planned)], config.json)
         return
-    with claimed(config.work):
+    with claimed(config.work), shop.executor:
         _run(planned, shop)
     tables = _written(config, catalogue, store)
     _print(tables, config.json)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
+from policrf.cli.spread import Ray, executor_for
 from policrf.cli.train_goal import EnergyTraining, GoalTraining, LabelsTraining, run_goal
 from policrf.cli.train_progress import TrainingBar
 from policrf.errors import InvalidFile, InvalidOption
@@ -22,7 +23,7 @@ from policrf.learn.options.flat_fields import flat, with_fields
 Options = TypeVar("Options", bound=Method)
 _CONFIG = "config.json"
 # What may be changed when a run is resumed: how long, not what.
-_LIMITS = ("rounds", "seconds", "resume", "overwrite", "checkpoint_seconds", "json", "out")
+_LIMITS = ("rounds", "seconds", "resume", "overwrite", "checkpoint_seconds", "json", "out", "ray")
 # Options of older runs: what they are called now, None where they are gone.
 _FORMER = {
     "network": "kind", "depth": "layers", "search_depth": "depth", "rollouts": None, "tried": None,
@@ -69,6 +70,7 @@ class Training(Generic[Options]):
     """Go on from the checkpoint in --out with its options, but for --rounds and --seconds."""
     overwrite: bool = False
     """Erase the run that --out holds, and start over."""
+    ray: Ray = ""
     json: bool = False
     """Print the last line of the log as JSON instead of text."""
     instances: Annotated[Data, tyro.conf.arg(name="data")] = Data()
@@ -119,7 +121,11 @@ def run_method(config: Training[Any]) -> None:
     )
     start = load_policy(config.start) if config.start else None
     last: dict[str, Any] = {}
-    with claimed(config.out), TrainingBar(options.rounds, options.seconds) as show:
+    with (
+        claimed(config.out),
+        executor_for(options.threads, config.ray) as executor,
+        TrainingBar(options.rounds, options.seconds) as show,
+    ):
         if not config.resume:
             _record(config)
 
@@ -131,7 +137,7 @@ def run_method(config: Training[Any]) -> None:
         train(
             instances, options, out=config.out, resume=config.resume, validation=list(validation),
             name=config.name or config.out.name, seed=config.seed, report=report,
-            start=start, about={
+            start=start, executor=executor, about={
                 "data": Path(config.data).name, "potentials": source.potentials,
                 "features": source.features,
             },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from policrf.argument_types import check_fields, typed
 from policrf.crf.checks import as_integers, frozen, plain_array
 from policrf.crf.model import CRF
 from policrf.errors import InvalidFile, InvalidInstance, InvalidPotential
+from policrf.travel import packed, unpacked
 from policrf.types import Float32Array, IntArray
 
 
@@ -189,7 +190,14 @@ class Instance:
 
         return load_instance(path, functions=functions)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, tuple(packed(getattr(self, field.name)) for field in fields(self))
+
     def __repr__(self) -> str:
         truth = ", with truth" if self.truth is not None else ""
         graph = f"{self.features.shape[1]} features, {len(self.edges)} edges"
         return f"Instance({self.crf!r}, {graph}{truth})"
+
+
+def _rebuild(*values: Any) -> Instance:
+    return Instance(*map(unpacked, values))

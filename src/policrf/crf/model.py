@@ -15,6 +15,7 @@ from policrf.crf.checks import plain_array
 from policrf.crf.potentials import POTENTIALS, TERM_NAMES, Potential
 from policrf.crf.potentials.unary import checked_cardinalities, checked_unary
 from policrf.errors import InvalidFile, InvalidLabeling, InvalidPotential
+from policrf.travel import packed, unpacked
 from policrf.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -154,12 +155,12 @@ class CRF:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Function addresses belong to one process: another one builds its own.
-        return _rebuild, (self.unary, self.potentials, self.cardinalities)
+        return _rebuild, (self.unary, self.potentials, packed(self.cardinalities))
 
     def __repr__(self) -> str:
         groups = "".join(f", {p!r}" for p in self.potentials)
         return f"CRF({self.n_nodes} nodes, {self.n_labels} labels{groups})"
 
 
-def _rebuild(unary: FloatArray, potentials: Sequence[Potential], cardinalities: IntArray) -> CRF:
-    return CRF(unary, *potentials, cardinalities=cardinalities)
+def _rebuild(unary: FloatArray, potentials: Sequence[Potential], cardinalities: Any) -> CRF:
+    return CRF(unary, *potentials, cardinalities=unpacked(cardinalities))

@@ -13,8 +13,8 @@ from policrf.argument_types import typed
 from policrf.datasets.base import Dataset
 from policrf.datasets.options import PrepareOptions, changed
 from policrf.datasets.plan import Summary, make_plan
-from policrf.datasets.workers import Advance
 from policrf.datasets.writer import write_prepared
+from policrf.execution.executor import Advance, Executor
 
 
 @typed()
@@ -25,6 +25,7 @@ def prepare(
     root: str | Path | None = None,
     options: PrepareOptions | None = None,
     jobs: int = 1,
+    executor: Executor | None = None,
     advance: Advance = lambda name: None,
     **changes: Any,
 ) -> Summary:
@@ -42,10 +43,13 @@ def prepare(
         Everything else; the defaults without it.
     jobs
         Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    executor
+        Who does the work instead of processes, such as a `RayCluster`; only this process writes.
     advance
         Called with the name of every image that is done.
     changes
         Fields of `PrepareOptions` by name, such as net="deeplab.tflite" or superpixels=500.
     """
     chosen = changed(options or PrepareOptions(), changes, "prepare")
-    return write_prepared(make_plan(dataset, root, chosen), out, jobs=jobs, advance=advance)
+    plan = make_plan(dataset, root, chosen)
+    return write_prepared(plan, out, jobs=jobs, executor=executor, advance=advance)

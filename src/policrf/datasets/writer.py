@@ -27,8 +27,9 @@ from policrf.datasets.store import (
     shard_path,
     write_shard,
 )
-from policrf.datasets.workers import Advance, each
 from policrf.errors import InvalidFile, InvalidOption
+from policrf.execution.executor import Advance, Executor, each
+from policrf.execution.processes import chosen
 from policrf.vision.nets.hypercolumns import Reduction
 from policrf.vision.nets.reduction_files import read_reduction, reduction_digest, write_reduction
 from policrf.vision.recipe import Recipe, library_versions, read_recipe
@@ -37,8 +38,9 @@ FITTING_IMAGES = 24  # evenly spaced over the data set, for the principal compon
 
 
 def write_prepared(
-    plan: Plan, out: str | Path, *, jobs: int = 1, advance: Advance = lambda name: None
-) -> Summary:
+    plan: Plan, out: str | Path, *, jobs: int = 1, executor: Executor | None = None,
+    advance: Advance = lambda name: None,
+) -> Summary:  # fmt: skip
     """Write a prepared folder.
 
     Parameters
@@ -49,6 +51,8 @@ def write_prepared(
         The folder.
     jobs
         Processes.
+    executor
+        Who does the work instead of processes; only this process writes.
     advance
         Called with the name of every image that is done.
     """
@@ -57,21 +61,21 @@ def write_prepared(
     check_output_folder(out)
     plan.pipeline().load()
     with claimed(out) as folder:
-        return _write_all(plan, folder, samples, jobs, advance)
+        return _write_all(plan, folder, samples, chosen(executor, jobs), advance)
 
 
 def _write_all(
-    plan: Plan, folder: Path, samples: list[Sample], jobs: int, advance: Advance
+    plan: Plan, folder: Path, samples: list[Sample], executor: Executor, advance: Advance
 ) -> Summary:
     _start(folder, plan.inputs.recipe)
-    plan = replace(plan, reduction=_reduction(plan, folder, samples, jobs))
+    plan = replace(plan, reduction=_reduction(plan, folder, samples, executor))
     numbers = range(-(-len(samples) // SHARD_SIZE))
     missing = [k for k in numbers if not shard_path(folder, k).exists()]
     total = len(samples)
     todo = [sample for number in missing for sample in _part(samples, number)]
     for sample in samples[: total - len(todo)]:
         advance(sample.name)
-    with closing(each(make_record, plan, todo, jobs)) as results:
+    with closing(each(make_record, plan, todo, executor)) as results:
         for number in missing:
             made, skips = [], []
             for sample in _part(samples, number):
@@ -138,7 +142,9 @@ def _start(folder: Path, recipe: Recipe) -> None:
     write_sealed_json(file, content)
 
 
-def _reduction(plan: Plan, folder: Path, samples: list[Sample], jobs: int) -> Reduction | None:
+def _reduction(
+    plan: Plan, folder: Path, samples: list[Sample], executor: Executor
+) -> Reduction | None:
     size, like = plan.inputs.recipe.components, plan.options.like
     if size == 0:
         return None
@@ -149,8 +155,8 @@ def _reduction(plan: Plan, folder: Path, samples: list[Sample], jobs: int) -> Re
             raise InvalidFile(f"{like}: there are no principal components to take from here")
     elif found is None:
         count = min(FITTING_IMAGES, len(samples))
-        chosen = np.unique(np.linspace(0, len(samples) - 1, count).round().astype(int))
-        parts = list(each(make_columns, plan, [samples[k] for k in chosen], jobs))
+        spaced = np.unique(np.linspace(0, len(samples) - 1, count).round().astype(int))
+        parts = list(each(make_columns, plan, [samples[k] for k in spaced], executor))
         columns = [part for part in parts if not isinstance(part, Skip)]
         if not columns:
             reasons = [part.reason for part in parts if isinstance(part, Skip)]

@@ -11,12 +11,13 @@ from typing import IO
 from policrf.argument_types import typed
 from policrf.crf.instance import Instance
 from policrf.crf.io.outputs import claimed
-from policrf.datasets.workers import each
 from policrf.errors import InvalidFile, InvalidInstance
 from policrf.evaluation.judging import Job, Task, parse_row, solve_one
 from policrf.evaluation.results import Result, read_results, rewrite, to_line
 from policrf.evaluation.subjects import label_names, subject_names
 from policrf.evaluation.summary import ResultGrid
+from policrf.execution.executor import Executor, each
+from policrf.execution.processes import Processes, chosen
 from policrf.random_numbers import checked_seed
 from policrf.solvers.spec import SolverSpec
 
@@ -33,6 +34,7 @@ def evaluate(
     seed: int = 0,
     pixels: bool = True,
     jobs: int = 1,
+    executor: Executor | None = None,
     advance: Callable[[str], None] = lambda text: None,
 ) -> ResultGrid:
     """Solve every instance with every solver and hold the labelings against the truth.
@@ -55,6 +57,8 @@ def evaluate(
         prepared images whose pixels were kept. Energies are those of the superpixels' labels.
     jobs
         Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    executor
+        Who does the work instead of processes, such as a `RayCluster`.
     advance
         Called with the row of every result.
 
@@ -71,17 +75,18 @@ def evaluate(
         )
     specs = [parse_row(text) for text in dict.fromkeys(solvers)]
     job = Job(instances, seconds, checked_seed(seed), pixels)
+    who = chosen(executor, jobs)
     if out is None:
-        return _evaluate(job, specs, None, jobs, advance)
+        return _evaluate(job, specs, None, who, advance)
     with claimed(out) as folder:
-        return _evaluate(job, specs, folder / "results.jsonl", jobs, advance)
+        return _evaluate(job, specs, folder / "results.jsonl", who, advance)
 
 
 def _evaluate(
     job: Job,
     specs: Sequence[SolverSpec],
     log: Path | None,
-    jobs: int,
+    executor: Executor,
     advance: Callable[[str], None],
 ) -> ResultGrid:
     """Solve what is missing in the log."""
@@ -95,7 +100,7 @@ def _evaluate(
     if log is not None:
         rewrite(log, known.values())
     with _Log(log) as append:
-        for result in _run(job, missing, jobs):
+        for result in _run(job, missing, executor, len(specs)):
             known[result.key] = result
             append(result)
             advance(result.solver)
@@ -133,12 +138,13 @@ class _Log:
                 self.file.close()
 
 
-def _run(job: Job, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+def _run(job: Job, tasks: Sequence[Task], executor: Executor, together: int) -> Iterator[Result]:
     """Short jobs are done here: starting processes would take longer than the work."""
     start, cache, done = time.perf_counter(), {}, 0  # type: ignore[var-annotated]
-    for task in tasks:
-        if jobs > 1 and time.perf_counter() - start > PATIENCE and done < 0.7 * len(tasks):
+    here, several = isinstance(executor, Processes), executor.workers > 1
+    for task in tasks if here else ():
+        if several and time.perf_counter() - start > PATIENCE and done < 0.7 * len(tasks):
             break
         yield solve_one(job, task, cache)
         done += 1
-    yield from each(solve_one, job, tasks[done:], jobs)
+    yield from each(solve_one, job, tasks[done:], executor, together=together)

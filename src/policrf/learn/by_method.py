@@ -10,6 +10,8 @@ from typing import Any
 from policrf.crf.instance import Instance
 from policrf.datasets.sources import split
 from policrf.errors import InvalidInstance, InvalidOption
+from policrf.execution.executor import Executor
+from policrf.execution.processes import Processes
 from policrf.learn.energy_weights import energy_weights
 from policrf.learn.experience.corpus import Corpus, Instances
 from policrf.learn.experience.pools import Pooled
@@ -33,6 +35,7 @@ LEARNERS: dict[str, Callable[..., Learner]] = {
     "dqn": DQNLearner, "evolve": EvolveLearner, "imitate": ImitationLearner, "mcts": MCTSLearner,
     "shared": shared_learner, "supervised": SupervisedLearner,
 }  # fmt: skip
+ON_CLUSTERS = ("dqn", "mcts", "supervised")  # methods whose experience others can make
 ANY_LABELS = ("shared", "imitate", "evolve")  # methods that learn the shared kind
 
 
@@ -49,6 +52,7 @@ def learn(
     about: dict[str, Any] | None = None,
     start: Policy | str | Path | None = None,
     overwrite: bool = False,
+    executor: Executor | None = None,
     **fields: Any,
 ) -> Policy:
     """Learn a policy from instances of one kind; the best one found is returned.
@@ -79,6 +83,10 @@ def learn(
         A policy to start from, or its name or file. It gives the kind and sizes of the network too.
     overwrite
         Erase a run that `out` holds; without it that is an error.
+    executor
+        A `RayCluster`, whose actors play for "dqn" and "mcts"; `actors` says how many, `staleness`
+        how many rounds they may be behind. "supervised" has no episodes: there only what is held
+        out is labeled on the cluster. What is learned is the same as with threads.
     **fields
         Single options by name, whatever group they belong to: `rounds=100`, `width=16`.
 
@@ -96,6 +104,8 @@ def learn(
     (20,)
     """
     called, options = chosen_options(method, fields)
+    if not isinstance(executor, Processes | None) and called not in ON_CLUSTERS:
+        raise InvalidOption(f"{called} does not learn on a cluster; {', '.join(ON_CLUSTERS)} do")
     if isinstance(start, str | Path):
         start = load_policy(start)
     if start is not None and not isinstance(start, Policy):
@@ -151,7 +161,7 @@ def learn(
     )
     plan = Plan(
         options=options, held_out=held_out, validation=validation,
-        out=None if out is None else Path(out), report=report, finish=finish,
+        out=None if out is None else Path(out), report=report, executor=executor, finish=finish,
     )  # fmt: skip
     return run_loop(driven, plan, resume=resume, overwrite=overwrite)
 

@@ -13,8 +13,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,9 @@ from policrf.crf.instance import Instance
 from policrf.crf.io.files import atomic_write
 from policrf.crf.io.outputs import claimed
 from policrf.errors import InvalidFile
+from policrf.execution.executor import Executor
+from policrf.execution.processes import Processes
+from policrf.learn.experience.actors import actors_for
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.experience.pools import Pooled
 from policrf.learn.learners.learner import Learner
@@ -40,7 +42,7 @@ from policrf.learn.run_folder import (
     refuse_run,
 )
 from policrf.learn.signals import patient_signals
-from policrf.learn.validate import Figures, validate
+from policrf.learn.validate import Figures, label_part, validate
 from policrf.policy.policy import Policy
 
 Report = Callable[[dict[str, Any]], None]
@@ -60,6 +62,8 @@ class Plan:
     """The folder of the run."""
     report: Report | None = None
     """Called with every line of the log, and with a shorter one after every round."""
+    executor: Executor | None = None
+    """Whose actors play, and who labels what is validated on; None: this process."""
     finish: Callable[[Policy], Policy] = lambda policy: policy
     """Names a policy and says what it was trained on, before it is saved."""
 
@@ -115,7 +119,7 @@ def _run(run: _Run, learner: Driven, resume: bool) -> Policy:
     # Nothing is torn out of a thread pool, a file or a queue: signals wait from the beginning on.
     with (
         patient_signals(terminating=run.out is not None) as heard,
-        ThreadPoolExecutor(run.plan.options.threads) as pool,
+        actors_for(run.plan.executor, run.plan.options.threads) as pool,
     ):
         if resume:
             run.resume()
@@ -139,6 +143,12 @@ class _Run:
         self.learner, self.plan, self.out = learner, plan, plan.out
         self.schedule = plan.options.schedule
         self.engines = {name: kept_engines(data) for name, data in self._data().items()}
+        self.opened = ExitStack()
+        self.workers = {}
+        if plan.executor is not None and not isinstance(plan.executor, Processes):
+            for name, data in self._data().items():
+                workers = plan.executor.open(label_part, data)
+                self.workers[name] = self.opened.enter_context(workers)
         self.clock = Clock(0.0)
         self.saved = self.validated = 0.0
         self.validated_round = -1
@@ -208,7 +218,10 @@ class _Run:
 
     def _figures(self, policy: Policy, name: str) -> Figures:
         refine = self.schedule.select == "refined"
-        return validate(policy, self._data()[name], refine=refine, engines=self.engines[name])
+        return validate(
+            policy, self._data()[name], refine=refine, engines=self.engines[name],
+            workers=self.workers.get(name),
+        )  # fmt: skip
 
     def _keep_best(self, policy: Policy, line: dict[str, Any]) -> None:
         reached = {**policy.training, "reached": line}
@@ -264,6 +277,7 @@ class _Run:
             self.best_value = _value(reached, self.schedule.select)
 
     def close(self) -> None:
+        self.opened.close()
         if self.board is not None:
             with suppress(OSError):
                 self.board.close()

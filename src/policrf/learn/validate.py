@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policrf.crf.instance import Instance
+from policrf.execution.executor import Workers
 from policrf.learn.experience.engines import Kept, kept_engines
 from policrf.metrics import mean_iou, node_confusion, pixel_confusion
 from policrf.policy.engine import Engine
 from policrf.policy.policy import Policy
 from policrf.solvers.refine.refine_rounds import refine_labels
 from policrf.types import IntArray
+
+PART = 8  # instances that go to a worker together
+
+
+class Part(NamedTuple):
+    """Some instances that a policy is to label."""
+
+    policy: Policy
+    positions: range
+    refine: bool
+
+
+class Labeled(NamedTuple):
+    """Labels `[N]` by the policy, and after local search where that is asked for."""
+
+    labels: IntArray
+    refined: IntArray
 
 
 @dataclass(frozen=True)
@@ -39,7 +57,7 @@ class Figures:
 
 def validate(
     policy: Policy, instances: Sequence[Instance], *, refine: bool = False,
-    engines: Kept[Engine] | None = None,
+    engines: Kept[Engine] | None = None, workers: Workers[Part, list[Labeled]] | None = None,
 ) -> Figures:  # fmt: skip
     """Label every instance greedily and score the labelings.
 
@@ -53,18 +71,37 @@ def validate(
         Whether to score them after local search too.
     engines
         Kept for these instances, where they are validated on again and again.
+    workers
+        Do `label_part` on these instances; None: this process does.
     """
-    lender = kept_engines(instances, largest=0) if engines is None else engines
-    labelings = []
-    for k in range(len(instances)):
-        with lender.lent(policy, k) as engine:
-            labelings.append(engine.label_all()[0])
+    if workers is None:
+        lender = kept_engines(instances, largest=0) if engines is None else engines
+        everything = Part(policy, range(len(instances)), refine)
+        found = label_part(instances, everything, {"engines": lender})
+    else:
+        cut = range(0, len(instances), PART)
+        parts = [Part(policy, range(k, min(k + PART, len(instances))), refine) for k in cut]
+        found = [one for part in workers.each(parts) for one in part]
+    labelings, refined = [one.labels for one in found], [one.refined for one in found]
     energy, iou, pixel_iou = score(instances, labelings)
     if not refine:
         return Figures(energy, iou, pixel_iou)
-    refined = [refine_labels(i.crf, y) for i, y in zip(instances, labelings, strict=True)]
     refined_energy, refined_iou, _ = score(instances, refined)
     return Figures(energy, iou, pixel_iou, refined=refined_energy, refined_iou=refined_iou)
+
+
+def label_part(instances: Sequence[Instance], part: Part, cache: dict[str, Any]) -> list[Labeled]:
+    """Label some instances, in whichever process that falls to."""
+    engines = cache.get("engines")
+    if engines is None:
+        engines = cache["engines"] = kept_engines(instances)
+    found = []
+    for k in part.positions:
+        with engines.lent(part.policy, k) as engine:
+            labels = engine.label_all()[0]
+        refined = refine_labels(instances[k].crf, labels) if part.refine else labels
+        found.append(Labeled(labels, refined))
+    return found
 
 
 def score(

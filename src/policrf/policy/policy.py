@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -262,6 +262,10 @@ class Policy:
         from policrf.policy.checkpoint import save_policy
 
         save_policy(self, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the net that is built from the weights: who arrives builds its own.
+        return Policy, tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         spec = self.spec

@@ -16,7 +16,8 @@ from policrf.bench.reproduce.cells import Cell, in_order
 from policrf.bench.reproduce.estimates import Estimates
 from policrf.bench.reproduce.jobs.work import Shop, work_on
 from policrf.bench.reproduce.store import Store
-from policrf.datasets.workers import each
+from policrf.execution.executor import each
+from policrf.execution.processes import Processes
 
 TOGETHER = ("train", "score", "figure")  # kinds of which several run at a time
 # Data for all, then what is quick, then trainings, and timings when nothing else runs.
@@ -79,7 +80,7 @@ def run(planned: Sequence[Planned], shop: Shop, watch: Watch | None = None) -> N
         ready = [entry for entry in todo if _is_ready(entry.cell, shop.store)]
         assert ready, "cells wait for each other"
         first = ready[0].cell
-        if first.kind in TOGETHER and shop.jobs > 1:
+        if first.kind in TOGETHER and shop.executor.workers > 1:
             wave = [entry.cell for entry in ready if entry.cell.kind in TOGETHER]
             _run_together(wave, shop, watch)
         else:
@@ -92,15 +93,15 @@ def run(planned: Sequence[Planned], shop: Shop, watch: Watch | None = None) -> N
 
 
 def _run_together(wave: Sequence[Cell], shop: Shop, watch: Watch) -> None:
-    """A process each; results come in order, and each is on disk when it comes."""
-    alone = replace(shop, jobs=1)
-    for cell in wave[: shop.jobs]:
+    """A process or a task each; results come in order, and each is on disk when it comes."""
+    alone, workers = replace(shop, executor=Processes()), shop.executor.workers
+    for cell in wave[:workers]:
         watch.begin(cell)
-    with closing(each(work_on, alone, wave, shop.jobs)) as results:
+    with closing(each(work_on, alone, wave, shop.executor)) as results:
         for k, _ in enumerate(results):
             watch.end(wave[k])
-            if k + shop.jobs < len(wave):
-                watch.begin(wave[k + shop.jobs])
+            if k + workers < len(wave):
+                watch.begin(wave[k + workers])
 
 
 def _is_ready(cell: Cell, store: Store) -> bool:

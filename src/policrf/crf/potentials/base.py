@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from policrf.crf.cliques import Cliques
 from policrf.errors import InvalidPotential
+from policrf.travel import packed, unpacked
 from policrf.types import IntArray
 
 Fields = dict[str, NDArray[Any]]
@@ -62,8 +63,12 @@ class Potential:
     def _seal(self) -> None:
         object.__setattr__(self, "_sealed", True)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), {name: packed(a) for name, a in self.fields().items()})
+
+
+def _rebuilt(group: type[Potential], fields: dict[str, Any]) -> Potential:
+    return group.from_fields({name: unpacked(array) for name, array in fields.items()})
 
 
 class CliquePotential(Potential):

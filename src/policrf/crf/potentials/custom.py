@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from policrf.crf.checks import as_floats, as_integers, as_list, frozen, require_
 from policrf.crf.cliques import Cliques
 from policrf.crf.potentials.base import CUSTOM, PARTIAL_FORMS, CliquePotential, Fields
 from policrf.errors import InvalidPotential
+from policrf.travel import packed, unpacked
 from policrf.types import FloatArray, IntArray
 
 
@@ -229,19 +231,29 @@ class Custom(CliquePotential):
     ) -> Custom:
         """The same cliques, parameters and ways of asking with other functions."""
         partial = self.partial_form if self.marked is None else marked or self.marked
-        rows = [
-            self.parameters[a:b]
-            for a, b in zip(self.parameter_ptr[:-1], self.parameter_ptr[1:], strict=True)
-        ]
         of: Any = self.form if self.summary is None else self.summary
-        return Custom(
-            (self.cliques.ptr, self.cliques.nodes), function, rows, partial=partial, of=of,
-            expensive=expensive, name=self.function_name,
-        )  # fmt: skip
+        return _custom(self.fields(), function, partial, of, expensive, self.function_name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The functions themselves travel; who sends them chooses how (pickle or cloudpickle).
+        partial = self.partial_form if self.marked is None else self.marked
+        of = self.form if self.summary is None else self.summary
+        fields = {name: packed(array) for name, array in self.fields().items()}
+        return _custom, (fields, self.function, partial, of, self.expensive, self.function_name)
 
     def check(self, n_nodes: int, cardinalities: IntArray) -> None:
         """Refuse nodes that the CRF does not have."""
         self.cliques.require_nodes_below(n_nodes, self.name)
+
+
+def _custom(
+    fields: Fields, function: Any, partial: Any, of: Any, expensive: bool, name: str | None
+) -> Custom:
+    fields = {key: unpacked(array) for key, array in fields.items()}
+    values, ptr = fields["parameters"], fields["parameter_ptr"]
+    rows = [values[a:b] for a, b in pairwise(ptr.tolist())]
+    cliques = (fields["ptr"], fields["nodes"])
+    return Custom(cliques, function, rows, partial=partial, of=of, expensive=expensive, name=name)
 
 
 def _is_one_of(value: Any, *texts: str) -> bool:

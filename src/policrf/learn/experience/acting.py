@@ -7,7 +7,7 @@ the policy's best action at that moment, from which double Q-learning bootstraps
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from policrf.policy.net import COST_MODE
 from policrf.policy.network import INPUTS
 from policrf.policy.step import step
 from policrf.random_numbers import Generator, new_generator
+from policrf.travel import packed, unpacked
 from policrf.types import FloatArray, IntArray
 
 SLICE = 2000  # steps a kernel call takes
@@ -55,6 +56,22 @@ class Trail(NamedTuple):
     values: LabelValues  # scratch space
     margins: FloatArray  # [L]; scratch space
     inputs: NDArray[np.float32]  # [L, D]; scratch space
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Scratch space stays behind, and bits travel as bits.
+        kept = (self.nodes, self.labels, self.sets, self.rewards, self.views, self.best)
+        more = (self.best_views, self.energy, np.packbits(self.known))
+        return _arrived, tuple(map(packed, (*kept, *more)))
+
+
+def _arrived(*parts: Any) -> Trail:
+    nodes, labels, sets, rewards, views, best, best_views, energy, bits = map(unpacked, parts)
+    known = np.unpackbits(bits, count=rewards.size).reshape(rewards.shape).astype(np.bool_)
+    blank = new_trail(0, rewards.shape[1], views=False, best_views=False)
+    return blank._replace(
+        nodes=nodes, labels=labels, sets=sets, rewards=rewards, known=known, views=views, best=best,
+        best_views=best_views, energy=energy,
+    )  # fmt: skip
 
 
 def new_trail(n_steps: int, n_labels: int, *, views: bool, best_views: bool) -> Trail:

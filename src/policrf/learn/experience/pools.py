@@ -18,7 +18,7 @@ from policrf.crf.instance import Instance
 from policrf.learn.learners.learner import Learner
 from policrf.policy.policy import Policy
 
-OF_POOL = ("replay", "order", "best", "reference", "batches")
+OF_POOL = ("replay", "order", "best", "reference", "batches", "pending")
 
 
 class Pooled:
@@ -68,7 +68,8 @@ class Pooled:
         self.number, self._held = number, None  # two pools would not fit
         fresh = self.make(self._chosen(number))
         own = fresh.state()
-        fresh.restore(before | {name: own[name] for name in OF_POOL if name in own})
+        kept = {name: part for name, part in before.items() if name not in OF_POOL}
+        fresh.restore(kept | {name: own[name] for name in OF_POOL if name in own})
         self._held = fresh
 
     def policy(self) -> Policy:

@@ -7,7 +7,7 @@ taken and what it was worth on average, and the reward of every label of the nod
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from policrf.mdp.rewards import RewardCall, load_reward
 from policrf.mdp.state import default_labels
 from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_values
 from policrf.search.search import TreeSearch
+from policrf.travel import packed, unpacked
 from policrf.types import IntArray
 
 
@@ -38,6 +39,13 @@ class Game(NamedTuple):
     energy: float
     refined: IntArray | None  # the labeling after local search, where hindsight wants it
     refined_energy: float
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, tuple(map(packed, self))
+
+
+def _arrived(*parts: Any) -> Game:
+    return Game(*map(unpacked, parts))
 
 
 def play_game(search: TreeSearch, *, which: int, seed: int, refine: bool, slots: int = 0) -> Game:

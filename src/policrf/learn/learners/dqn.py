@@ -14,15 +14,15 @@ comes from it too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from policrf.learn.experience.acting import Trail, play
+from policrf.learn.experience.actors import RemoteActors
 from policrf.learn.experience.corpus import Corpus
-from policrf.learn.experience.engines import kept_engines
+from policrf.learn.experience.players import DqnEpisode, DqnPlayer, Order
 from policrf.learn.experience.replay import LabelArray, Replay, Steps
 from policrf.learn.learners.forward import CostView, Parameters, parameters, scores, weights_of
 from policrf.learn.learners.learner import PlayingLearner, copy_weights
@@ -43,15 +43,6 @@ from policrf.types import Float32Array, IntArray
 SMALLEST_SCALE = 1e-6
 
 
-class DqnEpisode(NamedTuple):
-    """One episode and, where hindsight wants it, what local search made of its labeling."""
-
-    instance: int
-    trail: Trail
-    refined: IntArray | None
-    refined_energy: float
-
-
 class Asked(NamedTuple):
     """B nodes whose scores are wanted."""
 
@@ -68,8 +59,9 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
         self, config: DQN, spec: Spec, corpus: Corpus, seed: int = 0, start: Policy | None = None
     ) -> None:
         super().__init__(
-            spec, corpus, seed, 1, start=start, steps=config.optimizer, memory=config.memory
-        )
+            spec, corpus, seed, 1, start=start, steps=config.optimizer, memory=config.memory,
+            staleness=config.exploration.staleness,
+        )  # fmt: skip
         self.config = config
         self.target = parameters(weights_of(self.theta))
         how = config.returns
@@ -79,7 +71,9 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
             n_actions=how.ahead + 1 if how.bootstrap else 0,
         )  # fmt: skip
         self.best = BestKnown(corpus) if config.target == "hindsight" else None
-        self.engines = kept_engines(corpus.instances)
+        self.player = DqnPlayer(
+            corpus.instances, config.reward, config.returns.bootstrap, self.best is not None
+        )
         self.scale = 1.0
 
     @property
@@ -93,46 +87,28 @@ class DQNLearner(PlayingLearner[DqnEpisode]):
         """Fill the memory with a first round of episodes."""
         if self.best is not None and self.config.teacher:
             self._ask_teacher(pool, self.best)
-        played = [future.result() for future in self.play(pool)]
+        played = self.play(pool).results()
         if self.config.returns.scaled and not load_reward(self.config.reward).bounded:
             taken = np.concatenate([taken_rewards(p.trail) for p in played])
             self.scale = float(max(np.std(taken), SMALLEST_SCALE))
         self.remember(played)
 
-    def play(self, pool: ThreadPoolExecutor) -> list[Future[DqnEpisode]]:
-        """Start the episodes of a round."""
-        policy, epsilon = self.policy(), self.epsilon
+    def orders(self) -> list[Order]:
+        """The episodes of a round."""
+        epsilon = self.epsilon
         return [
-            pool.submit(self._episode, policy, epsilon, *self.next_episode())
-            for _ in range(self.config.exploration.episodes)
+            Order(*self.next_episode(), epsilon) for _ in range(self.config.exploration.episodes)
         ]
 
-    def _episode(self, policy: Policy, epsilon: float, instance: int, seed: int) -> DqnEpisode:
-        config = self.config
-        with self.engines.lent(policy, instance) as engine:
-            trail = play(
-                engine, epsilon=epsilon, seed=seed, reward=load_reward(config.reward),
-                best_views=config.returns.bootstrap,
-            )  # fmt: skip
-            labels = engine.labels
-        if self.best is None:
-            return DqnEpisode(instance, trail, None, 0.0)
-        from policrf.solvers.refine.refine_rounds import refine_labels
-
-        crf = self.corpus.instances[instance].crf
-        refined = refine_labels(crf, labels)
-        return DqnEpisode(instance, trail, refined, crf.energy(refined))
-
     def _ask_teacher(self, pool: ThreadPoolExecutor, best: BestKnown) -> None:
-        from policrf.solvers import solve
+        from policrf.solvers.many import solve_many
 
-        def ask(k: int) -> tuple[IntArray, float]:
-            instance = self.corpus.instances[k]
-            solution = solve(instance, self.config.teacher, seconds=10, go_on=False)
-            return solution.labels, solution.energy
-
-        for k, (labels, energy) in enumerate(pool.map(ask, range(len(self.corpus)))):
-            best.offer(k, labels, energy)
+        asked = solve_many(
+            self.corpus.instances, self.config.teacher, seconds=10, go_on=False,
+            executor=pool.cluster if isinstance(pool, RemoteActors) else None,
+        )  # fmt: skip
+        for k, found in enumerate(asked):
+            best.offer(k, found.labels, found.energy)
 
     def remember(self, played: Sequence[DqnEpisode]) -> None:
         """Put episodes into the memory."""

@@ -7,14 +7,17 @@ plays episodes and learns from its replay memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 
+from policrf.learn.experience.actors import Batch, Player, RemoteActors
 from policrf.learn.experience.corpus import Corpus, Instances
+from policrf.learn.experience.players import Order
 from policrf.learn.experience.replay import Replay
 from policrf.learn.learners.forward import Parameters, parameters, weights_of
 from policrf.learn.learners.targets import BestKnown
@@ -141,23 +144,32 @@ class GradientLearner(Learner):
 
 
 class PlayingLearner(GradientLearner, Generic[Played]):
-    """Plays episodes with the weights that a round began with, and learns from earlier ones."""
+    """Plays episodes with the weights that a round began with, and learns from earlier ones.
+
+    Parameters
+    ----------
+    staleness
+        Rounds that may pass before episodes are waited for. They are remembered exactly so many
+        rounds later, whenever they were finished: a run is the same for a seed, whoever plays.
+    """
 
     corpus: Corpus
     replay: Replay[Any]
     best: BestKnown | None
+    player: Player[Played]
 
     def __init__(
         self, spec: Spec, corpus: Corpus, seed: int, stream: int, *,
-        start: Policy | None, steps: Optimizer, memory: Memory,
+        start: Policy | None, steps: Optimizer, memory: Memory, staleness: int,
     ) -> None:  # fmt: skip
         super().__init__(spec, corpus, seed, stream, start=start, steps=steps)
-        self.memory = memory
+        self.memory, self.staleness = memory, staleness
+        self.pending: deque[Batch[Played]] = deque()
         self.order = self.generator.permutation(len(corpus))
 
     @abstractmethod
-    def play(self, pool: ThreadPoolExecutor) -> list[Future[Played]]:
-        """Start the episodes of a round."""
+    def orders(self) -> list[Order]:
+        """The episodes of a round."""
 
     @abstractmethod
     def remember(self, played: Sequence[Played]) -> None:
@@ -165,14 +177,26 @@ class PlayingLearner(GradientLearner, Generic[Played]):
 
     def begin(self, pool: ThreadPoolExecutor) -> None:
         """Fill the memory with a first round of episodes."""
-        self.remember([future.result() for future in self.play(pool)])
+        self.remember(self.play(pool).results())
+
+    def play(self, pool: ThreadPoolExecutor) -> Batch[Played]:
+        """Start the episodes of a round."""
+        batch: Batch[Played] = Batch(self.rounds, self.policy(), self.orders())
+        batch.start(pool, self.player)
+        return batch
 
     def round(self, pool: ThreadPoolExecutor) -> None:
         """Play the next episodes and learn from the earlier ones meanwhile."""
+        for earlier in self.pending:
+            earlier.start(pool, self.player)
         self.rounds += 1
-        futures = self.play(pool)
+        self.pending.append(self.play(pool))
         self.learn()
-        self.remember([future.result() for future in futures])
+        if len(self.pending) > self.staleness:
+            batch = self.pending.popleft()
+            self.remember(batch.results())
+            if self.staleness or isinstance(pool, RemoteActors):
+                self.recent["staleness"] = float(self.rounds - batch.round)
 
     def next_episode(self, repeats: int = 1) -> tuple[int, int]:
         """The instance and the seed of the next episode; an instance's turn is `repeats` long."""
@@ -202,6 +226,11 @@ class PlayingLearner(GradientLearner, Generic[Played]):
         own: dict[str, Any] = {"replay": self.replay.state(), "order": self.order}
         if self.best is not None:
             own["best"] = self.best.state()
+        if self.pending:
+            own["pending"] = [
+                [batch.round, batch.policy.weights, [list(order) for order in batch.orders]]
+                for batch in self.pending
+            ]
         return super().state() | own
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -211,6 +240,10 @@ class PlayingLearner(GradientLearner, Generic[Played]):
         self.order = state["order"]
         if self.best is not None:
             self.best.restore(state["best"])
+        self.pending = deque(
+            Batch(ordered, Policy(self.spec, weights), [Order(*order) for order in orders])
+            for ordered, weights, orders in state.get("pending", [])
+        )
 
 
 def initial_weights(spec: Spec, seed: int, start: Policy | None) -> Weights:

@@ -16,16 +16,14 @@ random unlabeled nodes, not over all N · L actions, so that a gradient step doe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
 
-from policrf.crf.instance import Instance
 from policrf.learn.experience.corpus import Corpus
-from policrf.learn.experience.engines import Kept
+from policrf.learn.experience.players import GamePlayer, Order
 from policrf.learn.experience.replay import Replay, Steps, states_before
-from policrf.learn.experience.self_play import Game, play_game
+from policrf.learn.experience.self_play import Game
 from policrf.learn.learners.forward import scores
 from policrf.learn.learners.learner import PlayingLearner
 from policrf.learn.learners.targets import BestKnown
@@ -43,14 +41,8 @@ from policrf.learn.learners.tree_targets import (
 from policrf.learn.options import MCTS
 from policrf.mdp.completion import Completion
 from policrf.mdp.rewards import load_reward
-from policrf.policy.engine import nbytes_of
 from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
-from policrf.search.search import TreeSearch
-
-
-def _size(search: TreeSearch) -> int:
-    return search.engine.nbytes + nbytes_of(search.tree)
 
 
 class MCTSLearner(PlayingLearner[Game]):
@@ -60,8 +52,9 @@ class MCTSLearner(PlayingLearner[Game]):
         self, config: MCTS, spec: Spec, corpus: Corpus, seed: int = 0, start: Policy | None = None
     ) -> None:
         super().__init__(
-            spec, corpus, seed, 3, start=start, steps=config.optimizer, memory=config.memory
-        )
+            spec, corpus, seed, 3, start=start, steps=config.optimizer, memory=config.memory,
+            staleness=config.play.staleness,
+        )  # fmt: skip
         self.config, self.options = config, config.search_options()
         self.slots = self.options.slots_for(corpus.largest * corpus.n_labels)
         self.replay: Replay[Decisions] = Replay(
@@ -70,26 +63,12 @@ class MCTSLearner(PlayingLearner[Game]):
         )  # fmt: skip
         self.best = BestKnown(corpus) if config.target == "hindsight" else None
         self.completions: dict[int, Completion] = {}
-        self.searches = Kept(
-            corpus.instances, self._search, lambda search: search.engine, size=_size
-        )
+        self.player = GamePlayer(corpus.instances, self.options, self.slots, self.best is not None)
 
-    def _search(self, policy: Policy, instance: Instance) -> TreeSearch:
-        return TreeSearch(policy, instance, self.options)
-
-    def play(self, pool: ThreadPoolExecutor) -> list[Future[Game]]:
-        """Start the episodes of a round."""
-        policy, how = self.policy(), self.config.play
-        return [
-            pool.submit(self._episode, policy, *self.next_episode(how.repeats))
-            for _ in range(how.episodes)
-        ]
-
-    def _episode(self, policy: Policy, which: int, seed: int) -> Game:
-        with self.searches.lent(policy, which) as search:
-            return play_game(
-                search, which=which, seed=seed, slots=self.slots, refine=self.best is not None
-            )
+    def orders(self) -> list[Order]:
+        """The episodes of a round."""
+        how = self.config.play
+        return [Order(*self.next_episode(how.repeats)) for _ in range(how.episodes)]
 
     def remember(self, played: Sequence[Game]) -> None:
         """Put episodes into the memory."""

@@ -116,10 +116,13 @@ class Exploration:
     episodes: int = 4
     """Episodes a round."""
     actors: int = 1
-    """Threads that play, beside the one that learns."""
+    """Threads that play, beside the one that learns; with --ray, actors on the cluster."""
+    staleness: int = 0
+    """Rounds that may pass before episodes are waited for; their weights are older by as many."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "episodes", "actors")
+        at_least(self, 0, "staleness")
         shares(self, "epsilon", "epsilon_final")
 
 
@@ -192,10 +195,13 @@ class SelfPlay:
     repeats: int = 1
     """Episodes a graph, one after the other; the paper's are 10."""
     actors: int = os.cpu_count() or 1
-    """Threads that play."""
+    """Threads that play; with --ray, actors on the cluster."""
+    staleness: int = 0
+    """Rounds that may pass before episodes are waited for; their weights are older by as many."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "episodes", "repeats", "actors")
+        at_least(self, 0, "staleness")
 
 
 @dataclass(frozen=True)

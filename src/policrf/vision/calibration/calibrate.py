@@ -20,8 +20,9 @@ from policrf.argument_types import typed
 from policrf.crf.io.json_text import to_json
 from policrf.datasets.options import changed
 from policrf.datasets.store import Prepared
-from policrf.datasets.workers import Advance, Workers
 from policrf.errors import InvalidInstance
+from policrf.execution.executor import Advance, Executor
+from policrf.execution.processes import chosen
 from policrf.metrics import FREQUENT
 from policrf.types import IntArray
 from policrf.vision.calibration.choice import assign_folds, choose
@@ -46,6 +47,7 @@ def calibrate(
     start: Energy | None = None,
     grids: Grids | None = None,
     jobs: int = 1,
+    executor: Executor | None = None,
     journal: str | Path | None = None,
     advance: Advance = lambda stage: None,
     **changes: Any,
@@ -64,6 +66,8 @@ def calibrate(
         The values that are tried.
     jobs
         Processes. A script that asks for more than one needs `if __name__ == "__main__":`.
+    executor
+        Who does the work instead of processes, such as a `RayCluster`.
     journal
         A file that keeps what has been scored: the same call goes on from it after a kill.
     advance
@@ -89,7 +93,8 @@ def calibrate(
     few = int(frequent.sum()) < 2
     counted = frequent_classes(truth, 1) if few or asked.score == "all" else frequent
     question = [prepared.recipe.as_dict(), prepared.names, asked.solver, asked.seed]
-    with Workers(count_item, Job(prepared, asked.solver, asked.seed), jobs) as workers:
+    job = Job(prepared, asked.solver, asked.seed)
+    with chosen(executor, jobs).open(count_item, job) as workers:
         search = Search(
             workers,
             positions,
@@ -120,8 +125,8 @@ def _bases(search: Search) -> Sequence[Energy]:
     """The energy of the best score so far, and the one that would be chosen."""
     scored = search.scored()
     best = scored.energies[int(scores(scored.counts).argmax())]
-    chosen = scored.energies[choose(scored)]
-    return [best] if best == chosen else [best, chosen]
+    taken = scored.energies[choose(scored)]
+    return [best] if best == taken else [best, taken]
 
 
 def _positions(prepared: Prepared, options: CalibrateOptions) -> list[int]:

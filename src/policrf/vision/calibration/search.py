@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policrf.datasets.workers import Advance, Workers
+from policrf.execution.executor import Advance, Workers
 from policrf.types import FloatArray, IntArray
 from policrf.vision.calibration.choice import Folds, Scored
-from policrf.vision.calibration.counting import Item, Job
+from policrf.vision.calibration.counting import Item
 from policrf.vision.calibration.journal import Journal, digest
 from policrf.vision.calibration.scores import (
     Chosen,
@@ -62,7 +62,7 @@ class Search:
 
     def __init__(
         self,
-        workers: Workers[Job, Item, IntArray],
+        workers: Workers[Item, IntArray],
         positions: Sequence[int],
         truth: IntArray,
         classes: Chosen,

@@ -11,6 +11,7 @@ from policrf.bench.reproduce.store import Store, Tell
 from policrf.crf.io.json_text import as_json
 from policrf.datasets.store import Prepared
 from policrf.errors import InvalidInstance
+from policrf.execution.executor import Executor
 from policrf.vision.calibration.calibrate import STEPS, calibrate
 from policrf.vision.calibration.options import CalibrateOptions, Form, Grids
 from policrf.vision.energy.weights import Energy
@@ -39,7 +40,7 @@ def load_energy(store: Store, cell: Cell, terms: str) -> Energy:
     return Energy.load(path)
 
 
-def run_calibrate(cell: Cell, store: Store, tell: Tell, jobs: int) -> Any:
+def run_calibrate(cell: Cell, store: Store, tell: Tell, executor: Executor) -> Any:
     """Choose the weights; goes on from the journal of a run that was killed."""
     about, folder = cell.about, store.folder(cell)
     prepared = Prepared(prepared_folder(store, cell.needs["data"]))
@@ -55,8 +56,8 @@ def run_calibrate(cell: Cell, store: Store, tell: Tell, jobs: int) -> Any:
 
     journal = folder / "journal.jsonl"
     found = calibrate(
-        prepared, options, grids=SMALL if about["small"] else None, jobs=jobs, journal=journal,
-        advance=advance,
+        prepared, options, grids=SMALL if about["small"] else None, executor=executor,
+        journal=journal, advance=advance,
     )  # fmt: skip
     found.save(folder / "energy.yaml")
     journal.unlink(missing_ok=True)

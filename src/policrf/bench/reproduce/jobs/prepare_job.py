@@ -12,6 +12,7 @@ from policrf.bench.reproduce.store import Store, Tell
 from policrf.datasets.options import PrepareOptions, changed
 from policrf.datasets.plan import make_plan
 from policrf.datasets.writer import write_prepared
+from policrf.execution.executor import Executor
 
 FOLDER = "data"
 # SLIC as it is, and neighbours only: the paper's superpixels and graph.
@@ -23,7 +24,7 @@ def prepared_folder(store: Store, cell: Cell) -> Path:
     return store.folder(cell) / FOLDER
 
 
-def run_prepare(cell: Cell, store: Store, tell: Tell, data: DataCells, jobs: int) -> Any:
+def run_prepare(cell: Cell, store: Store, tell: Tell, data: DataCells, executor: Executor) -> Any:
     """Prepare the images; goes on from the shards that are there."""
     about = cell.about
     options: dict[str, Any] = {"superpixels": about["size"], **FORMS[about["form"]]}
@@ -38,7 +39,8 @@ def run_prepare(cell: Cell, store: Store, tell: Tell, data: DataCells, jobs: int
         done[0] += 1
         tell(done[0] / total, image)
 
-    summary = write_prepared(plan, prepared_folder(store, cell), jobs=jobs, advance=advance)
+    folder = prepared_folder(store, cell)
+    summary = write_prepared(plan, folder, executor=executor, advance=advance)
     return {"images": summary.prepared, "superpixels": summary.superpixels}
 
 

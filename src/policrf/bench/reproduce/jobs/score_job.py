@@ -12,6 +12,7 @@ from policrf.bench.reproduce.jobs.train_job import policy_file
 from policrf.bench.reproduce.store import Store, Tell
 from policrf.evaluation.results import Result, read_results
 from policrf.evaluation.runner import evaluate
+from policrf.execution.executor import Executor
 
 RESULTS = "results"
 
@@ -24,7 +25,7 @@ def row_text(store: Store, cell: Cell) -> str:
     return text
 
 
-def run_score(cell: Cell, store: Store, tell: Tell, jobs: int = 1) -> Any:
+def run_score(cell: Cell, store: Store, tell: Tell, executor: Executor | None = None) -> Any:
     """Solve every image; goes on from the results that are there."""
     about = cell.about
     instances = instances_of(store, cell)
@@ -37,7 +38,7 @@ def run_score(cell: Cell, store: Store, tell: Tell, jobs: int = 1) -> Any:
     text = row_text(store, cell)
     grid = evaluate(
         instances, [text], out=store.folder(cell) / RESULTS, seconds=about["seconds"],
-        seed=about["seed"], pixels=about["pixels"], jobs=jobs, advance=advance,
+        seed=about["seed"], pixels=about["pixels"], executor=executor, advance=advance,
     )  # fmt: skip
     row = grid.row(text)
     row.pop("solver")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from policrf.bench.reproduce.cells import Cell
@@ -11,6 +11,8 @@ from policrf.bench.reproduce.data_cells import DataCells
 from policrf.bench.reproduce.estimates import Estimates, family
 from policrf.bench.reproduce.store import Store
 from policrf.errors import PolicrfError
+from policrf.execution.executor import Executor
+from policrf.execution.processes import Processes
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,8 @@ class Shop:
 
     store: Store
     data: DataCells
-    jobs: int = 1
-    """Processes that a cell may start for itself."""
+    executor: Executor = field(default_factory=Processes)
+    """Who does the work of a cell, or of several."""
 
 
 def work_on(shop: Shop, cell: Cell, cache: dict[str, Any]) -> str:
@@ -46,11 +48,11 @@ def _run(shop: Shop, cell: Cell, tell: Any) -> Any:
         case "prepare":
             from policrf.bench.reproduce.jobs.prepare_job import run_prepare
 
-            return run_prepare(cell, store, tell, shop.data, shop.jobs)
+            return run_prepare(cell, store, tell, shop.data, shop.executor)
         case "calibrate":
             from policrf.bench.reproduce.jobs.calibrate_job import run_calibrate
 
-            return run_calibrate(cell, store, tell, shop.jobs)
+            return run_calibrate(cell, store, tell, shop.executor)
         case "train":
             from policrf.bench.reproduce.jobs.train_job import run_train
 
@@ -58,7 +60,7 @@ def _run(shop: Shop, cell: Cell, tell: Any) -> Any:
         case "score":
             from policrf.bench.reproduce.jobs.score_job import run_score
 
-            return run_score(cell, store, tell, shop.jobs)
+            return run_score(cell, store, tell, shop.executor)
         case "time":
             from policrf.bench.reproduce.jobs.time_job import run_time
 

@@ -1,4 +1,4 @@
-"""Run a function over items on several processes, results in order, one thread each."""
+"""Processes: work on all cores of this machine, or in this process."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from pickle import PicklingError
+from types import TracebackType
+from typing import Any, Self
 
-from policrf.errors import TooLarge
+from policrf.argument_types import check_value
+from policrf.errors import InvalidOption, TooLarge
+from policrf.execution.executor import Executor, Item, Result, Shared, Work, Workers
 
-Shared = TypeVar("Shared")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-Work = Callable[[Shared, Item, dict[str, Any]], Result]
-Advance = Callable[[str], None]  # told the name of each item that is done
 LAST_WORDS = 5.0  # seconds that a terminated process may take to end
 AHEAD = 8  # items a process, submitted before their turn: results wait in memory
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -28,37 +27,50 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _state: dict[str, Any] = {}
 
 
-def each(
-    work: Work[Shared, Item, Result], shared: Shared, items: Sequence[Item], jobs: int
-) -> Generator[Result, None, None]:
-    """work(shared, item, cache) for every item, in order.
+class Processes(Executor):
+    """Processes of this machine, one thread each; without more than one the work is done here.
 
     Parameters
     ----------
-    work
-        A function of a module, so that processes can import it; `cache` is a dict that lives as
-        long as its process.
-    shared
-        Given to every call; picklable, as are the items and results.
-    items
-        What to work on.
     jobs
-        Processes; 1 works here.
+        How many. A script that asks for more than one needs `if __name__ == "__main__":`.
     """
-    with Workers(work, shared, min(jobs, len(items))) as workers:
-        yield from workers.each(items)
+
+    def __init__(self, jobs: int = 1) -> None:
+        check_value("jobs", int, jobs)
+        self.jobs = max(1, jobs)
+
+    @property
+    def workers(self) -> int:
+        """How many items are worked on at a time."""
+        return self.jobs
+
+    def open(
+        self, work: Work[Shared, Item, Result], shared: Shared, *, most: int | None = None,
+        together: int = 1,
+    ) -> Workers[Item, Result]:  # fmt: skip
+        """Processes for one kind of work; items go one by one (`Executor.open`)."""
+        return _Pool(work, shared, self.jobs if most is None else min(self.jobs, most))
+
+    def __repr__(self) -> str:
+        return f"Processes({self.jobs})"
 
 
-class Workers(Generic[Shared, Item, Result]):
-    """Processes that stay for several rounds of items, with their caches; `each` tells the rest."""
+def chosen(executor: Executor | None, jobs: int) -> Executor:
+    """The executor that was given, or else processes."""
+    return Processes(jobs) if executor is None else executor
 
-    def __init__(self, work: Work[Shared, Item, Result], shared: Shared, jobs: int) -> None:
+
+class _Pool(Workers[Item, Result]):
+    """Processes that stay for several rounds of items, with their caches."""
+
+    def __init__(self, work: Work[Any, Item, Result], shared: Any, jobs: int) -> None:
         self.work, self.shared, self.jobs = work, shared, jobs
         self._cache: dict[str, Any] = {}
         self._pool: ProcessPoolExecutor | None = None
         self._before: dict[str, str | None] = {}
 
-    def __enter__(self) -> Workers[Shared, Item, Result]:
+    def __enter__(self) -> Self:
         if self.jobs > 1:
             self._before = {name: os.environ.get(name) for name in _THREADS}
             os.environ.update(dict.fromkeys(_THREADS, "1"))
@@ -88,8 +100,18 @@ class Workers(Generic[Shared, Item, Result]):
             raise TooLarge(
                 "a worker process died, most likely because memory ran out; use fewer with --jobs"
             ) from None
+        except (PicklingError, AttributeError, TypeError) as error:
+            if "pickle" not in str(error):
+                raise
+            raise InvalidOption(
+                f"this cannot be sent to another process ({error}); define functions at the top of "
+                "a module, or use a RayCluster, which takes any"
+            ) from None
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
         if self._pool is None:
             return
         processes = list((self._pool._processes or {}).values())

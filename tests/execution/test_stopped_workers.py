@@ -9,11 +9,12 @@ from pathlib import Path
 
 CODE = """
 import sys
-from policrf.datasets.workers import each
-from tests.datasets.test_stopped_workers import large
+from policrf.execution.executor import each
+from policrf.execution.processes import Processes
+from tests.execution.test_stopped_workers import large
 
 if __name__ == "__main__":
-    for _ in each(large, None, list(range(200)), 2):
+    for _ in each(large, None, list(range(200)), Processes(2)):
         raise SystemExit(7)
 """
 

@@ -74,6 +74,17 @@ def test_searches_without_a_proof_find_different_labelings():
     assert [one.labels.tolist() for one in again] == [one.labels.tolist() for one in found]
 
 
+def test_others_are_searched_for_where_the_time_is_too_short_for_a_proof():
+    """The first gets half of the time; what is left goes to labelings unlike it."""
+    rng = np.random.default_rng(1)
+    edges = rng.integers(0, 2000, (8000, 2))
+    edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
+    crf = pc.CRF(rng.normal(size=(2000, 4)), pc.Tables(edges, rng.normal(size=(len(edges), 4, 4))))
+    found = pc.solve(crf, "exact", solutions=3, seconds=2)
+    assert not found.optimal
+    assert len({one.labels.tobytes() for one in all_of(found)}) == 3
+
+
 def test_no_time_gives_the_first_only_and_no_proof():
     found = pc.solve(small_crf(0), "exact", solutions=3, seconds=0)
     assert found.others == ()

@@ -150,6 +150,7 @@ def _finish(config: Config, problem: CRF | Instance, solution: Solution) -> None
         "optimal": solution.optimal,
         "seconds": solution.seconds,
         "calls": solution.calls,
+        "asked": config.solutions,
         "others": [{"energy": s.energy, "optimal": s.optimal} for s in solution.others],
         "out": str(config.out) if config.out else None,
         "mpe": str(config.mpe) if config.mpe else None,
@@ -206,6 +207,8 @@ def _print(report: dict[str, Any]) -> None:
     for place, other in enumerate(report["others"], start=2):
         proof = ", proven" if other["optimal"] else ""
         print(f"solution {place}: energy {other['energy']:.9g}{proof}")
+    if 1 + len(report["others"]) < report["asked"]:
+        print(f"no more than these were found; {report['asked']} were asked for")
     for file in filter(None, (report["out"], report.get("mpe"))):
         print(f"labels written to {file}")
     if report.get("plot"):

@@ -5,7 +5,7 @@ each node i that has a choice: nodes before i as in y, node i different, the oth
 is the same CRF with some labels forbidden, so whatever solves the CRF solves its parts, whatever
 its potentials are. The next best labeling is the best of all parts, and splits its own part.
 
-Where no proof can be had, or labelings are to differ in k > 1 nodes, each search pays a price for
+Where no proof is had in half of the time, or labelings are to differ in k > 1 nodes, each search pays a price for
 every node that is as in an earlier labeling (Batra et al., ECCV 2012), doubled until the answer
 differs enough; nodes that are still missing are changed one by one, the cheapest first.
 """
@@ -58,14 +58,18 @@ def several(
     require_whole_numbers(solutions=wish.solutions, diversity=wish.diversity)
     began = time.perf_counter() - compile_seconds()
     best = traits_of(solver).proves == "the minimum" and wish.diversity == 1
-    share = None if wish.seconds is None else wish.seconds / (1 if best else wish.solutions)
+    share = None if wish.seconds is None else wish.seconds / (2 if best else wish.solutions)
 
-    def answer(part: CRF | Instance, limit: float | None = share) -> Solution | None:
-        if wish.seconds is not None and limit is not None:
-            left = began + wish.seconds - time.perf_counter() + compile_seconds()
-            limit = min(left, limit)
-            if limit <= 0:
-                return None
+    def left() -> float | None:
+        if wish.seconds is None:
+            return None
+        return began + wish.seconds - time.perf_counter() + compile_seconds()
+
+    def answer(part: CRF | Instance, most: float = np.inf) -> Solution | None:
+        limit = left()
+        if limit is not None and limit <= 0:
+            return None
+        limit = None if limit is None else min(limit, most)
         return solve(part, solver, seconds=limit, seed=wish.seed, go_on=wish.go_on, **options)
 
     first = solve(
@@ -74,10 +78,10 @@ def several(
     )  # fmt: skip
     first = dataclasses.replace(first, solver=name)
     count = wish.solutions - 1
-    if best:
+    if best and first.optimal:
         others = best_others(problem, first, count, answer)
     else:
-        part = None if share is None else share / SEARCHES
+        part = (left() or np.inf) / (SEARCHES * max(count, 1))
         others = diverse_others(
             problem, first, count, wish.diversity, lambda changed: answer(changed, part)
         )

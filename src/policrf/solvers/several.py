@@ -5,9 +5,10 @@ each node i that has a choice: nodes before i as in y, node i different, the oth
 is the same CRF with some labels forbidden, so whatever solves the CRF solves its parts, whatever
 its potentials are. The next best labeling is the best of all parts, and splits its own part.
 
-Where no proof is had in half of the time, or labelings are to differ in k > 1 nodes, each search pays a price for
-every node that is as in an earlier labeling (Batra et al., ECCV 2012), doubled until the answer
-differs enough; nodes that are still missing are changed one by one, the cheapest first.
+Where no proof is had in half of the time, or labelings are to differ in k > 1 nodes, each search
+pays a price for every node that is as in an earlier labeling (Batra et al., ECCV 2012), doubled
+until the answer differs enough; nodes that are still missing are changed one by one, the cheapest
+first.
 """
 
 from __future__ import annotations

@@ -10,8 +10,15 @@ import pytest
 import policrf as pc
 from policrf.random_numbers import new_generator
 from policrf.scenes import make_frustrated
+from policrf.solvers.run import Run
 from policrf.solvers.thermal.beliefs import likeliest, new_beliefs, visit, weigh
-from policrf.solvers.thermal.reinforced import can_reinforce, reinforced_labels
+from policrf.solvers.thermal.reinforced import (
+    LEAST_SWEEPS,
+    Messages,
+    can_reinforce,
+    labels_in_time,
+    reinforced_labels,
+)
 
 
 def tree(rng: np.random.Generator) -> pc.CRF:
@@ -51,17 +58,21 @@ def test_beliefs_of_a_tree_are_its_marginals(temperature):
     assert labels.tolist() == marginals.argmax(axis=1).tolist()
 
 
-def at_once(work, count):
+def at_once(work, count, most=np.inf):
     work(0, count)
     return True
+
+
+def messages_of(crf: pc.CRF, temperature: float, in_slices=at_once, seed: int = 1) -> Messages:
+    return Messages(crf.arrays, new_generator(seed), temperature, in_slices)
 
 
 @pytest.mark.parametrize("family", ["glass", "random", "third_order", "ising"])
 def test_reinforced_labels_are_lower_than_beliefs(family):
     crf = make_frustrated(family, 900, 4, degree=6, seed=3)
-    found = list(reinforced_labels(crf.arrays, new_generator(1), 0.3, 1, at_once))
+    found = list(reinforced_labels(messages_of(crf, 0.3), 1))
     few = crf.energy(found[-1])
-    passed = reinforced_labels(crf.arrays, new_generator(1), 0.3, 40, at_once)
+    passed = reinforced_labels(messages_of(crf, 0.3), 40)
     energies = [crf.energy(labels) for labels in passed]
     assert len(energies) == 3
     assert energies[-1] < 0.8 * few < 0
@@ -81,7 +92,7 @@ def test_huge_costs_and_many_terms_stay_finite():
         for pull in (0.0, 0.3, 0.6):
             visit(crf.arrays, beliefs, new_generator(0), temperature, pull, False, 0, 401)
             assert np.isfinite(beliefs.logs).all()
-    *_, labels = reinforced_labels(crf.arrays, new_generator(0), 1e4, 6, at_once)
+    *_, labels = reinforced_labels(messages_of(crf, 1e4), 6)
     assert crf.energy(labels) < 0 < crf.energy(np.argmin(unary, axis=1))
 
 
@@ -89,14 +100,38 @@ def test_time_may_run_out():
     crf = make_frustrated("glass", 100, seed=1)
     left = [5]
 
-    def until_it_is_over(work, count):
+    def until_it_is_over(work, count, most):
         left[0] -= 1
         work(0, count)
         return left[0] > 0
 
-    passed = reinforced_labels(crf.arrays, new_generator(0), 0.3, 20, until_it_is_over)
+    passed = reinforced_labels(messages_of(crf, 0.3, until_it_is_over), 20)
     assert list(passed) == [None]
     assert left == [0]
+
+
+@pytest.mark.parametrize(("seconds", "sweeps"), [(None, 12), (100, 12), (10, 8), (6, None)])
+def test_as_many_sweeps_as_there_is_time_for(seconds, sweeps):
+    """By a clock that each sweep takes a second of; what would take too long is not begun."""
+    crf, done = make_frustrated("glass", 100, seed=1), []
+
+    class Clocked(Run):
+        def elapsed(self):
+            return float(len(done))
+
+    def second_by_second(work, count, most):
+        if most < 1:
+            return False
+        work(0, count)
+        done.append(count)
+        return True
+
+    found = labels_in_time(
+        messages_of(crf, 0.3, second_by_second), 12, Clocked(crf, "auto", seconds=seconds)
+    )
+    assert (found is None) == (sweeps is None)
+    assert len(done) == (0 if sweeps is None else 1 + sweeps)
+    assert sweeps is None or sweeps >= LEAST_SWEEPS
 
 
 def test_larger_tables_are_refused():

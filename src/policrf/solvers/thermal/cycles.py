@@ -4,7 +4,7 @@ One labeling goes through the first cycles alone. Then replicas of it go on by t
 random numbers of its own, and meet after every cycle: the first is crossed with all others, region
 by region, and they start again from what that gave. The answer depends on their number and the
 seed, not on the number of threads that they share. Where reinforced messages are asked for, they
-follow the first cycle and then each that is the longest so far.
+come before the first cycle, if they are in time, and after each that is the longest so far.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from policrf.types import IntArray
 Stage = partial[bool]  # of a method of Replica; False if time ran out
 Each = Callable[[Stage, list[Replica]], Iterable[bool]]
 OFFER = 0.02  # seconds between two labelings that are offered
-RESERVE = 1.2  # times as long as offering labels took, kept for the last ones
 ASKED = 3  # cycles after which it is asked whether they are worth it
 ALONE = 31  # cycles of the first replica before others join it
 
@@ -57,12 +56,8 @@ def cycle_on(
     messages = messages and can_reinforce(run.crf.arrays)
     if run.remaining() < seconds_to_begin(run) or not (run.crf.cardinalities > 1).any():
         return
-    began = run.elapsed()
-    run.offer(labels)
-    reserve = RESERVE * (run.elapsed() - began)  # so that the last labels are offered in time
     first = Replica(run, labels, run.seed, hot, cold)
-    first.reserve = reserve
-    first.start()
+    first.start(message_sweeps(0) if messages else 0)
     several = [first]
     alone = math.inf if replicas == 1 else ALONE
     if _go_through(several, map, messages, sweeps, alone, worth):

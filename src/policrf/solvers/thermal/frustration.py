@@ -21,6 +21,7 @@ from policrf.types import FloatArray, IntArray
 MUCH = 0.15  # frustration of a local minimum from which on bounds are far from energies
 CYCLES = 0.25  # independent cycles a node, from which on messages are far from exact
 SPARSE = 1.5  # the same, up to which annealing starts from beliefs
+SAMPLE = 10_000  # nodes, and tables, whose ranges are looked at
 LOOKED_AT, SHORT = 100, 0.5  # nodes, and the share of them that may be on short cycles then
 DECISIVE = 0.5  # range of the unaries, in units of that of all other terms of a node
 
@@ -39,12 +40,11 @@ def beyond_cuts(crf: CRF) -> bool:
 def may_be_frustrated(crf: CRF) -> bool:
     """Whether it is beyond cuts, messages and proofs, unless its labels turn out to agree.
 
-    O(size of the CRF).
+    Of a large CRF some nodes and tables are looked at.
     """
     if _cycles(crf) < CYCLES or not beyond_cuts(crf):
         return False
-    a = crf.arrays
-    return _unary_range(a) <= DECISIVE * _coupling(a, table_ranges(a))
+    return _unary_range(crf.arrays) <= DECISIVE * _coupling(crf.arrays)
 
 
 def is_like_a_tree(crf: CRF) -> bool:
@@ -54,7 +54,7 @@ def is_like_a_tree(crf: CRF) -> bool:
     """
     if _cycles(crf) > SPARSE:
         return False
-    some = np.linspace(0, crf.n_nodes - 1, min(crf.n_nodes, LOOKED_AT)).astype(np.int64)
+    some = _some(crf.n_nodes, LOOKED_AT)
     short = sum(_is_on_short_cycle(crf.arrays, int(i)) for i in some)
     return short <= SHORT * len(some)
 
@@ -95,32 +95,45 @@ def frustration(crf: CRF, labels: IntArray) -> float:
     a = crf.arrays
     allowed = np.isfinite(a.unary)
     means = np.where(allowed, a.unary, 0.0).sum(axis=1) / allowed.sum(axis=1)
-    tables = table_ranges(a)
+    tables = table_ranges(a, np.arange(len(a.clique_kind)))
     low = a.unary.min(axis=1).sum() + np.minimum(a.edge_weights, 0.0).sum() + tables[:, 0].sum()
     mean = means.sum() + a.edge_weights.sum() * (1 - 1 / crf.n_labels) + tables[:, 1].sum()
     return float((crf.energy(labels) - low) / (mean - low)) if mean > low else 0.0
 
 
+def _some(count: int, most: int = SAMPLE) -> IntArray:
+    """Up to so many of 0 … count − 1, evenly spaced."""
+    return np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64)
+
+
 def _unary_range(a: Arrays) -> float:
-    """Highest minus lowest finite unary, summed over the nodes."""
-    highest = np.where(np.isfinite(a.unary), a.unary, -np.inf).max(axis=1)
-    return float((highest - a.unary.min(axis=1)).sum())
+    """Highest minus lowest finite unary, summed over the nodes, about."""
+    some = _some(len(a.unary))
+    unary = a.unary[some]
+    highest = np.where(np.isfinite(unary), unary, -np.inf).max(axis=1)
+    return float((highest - unary.min(axis=1)).mean() * len(a.unary))
 
 
-def _coupling(a: Arrays, tables: FloatArray) -> float:
-    """Highest minus lowest entry of every other term, summed over the nodes of each."""
-    spans = (tables[:, 2] - tables[:, 0]) * np.diff(a.clique_ptr)
-    return float(2 * np.abs(a.edge_weights).sum() + spans.sum())
+def _coupling(a: Arrays) -> float:
+    """Highest minus lowest entry of every other term, summed over the nodes of each, about."""
+    coupling = 2 * float(np.abs(a.edge_weights).sum())
+    if len(a.clique_kind):
+        some = _some(len(a.clique_kind))
+        tables = table_ranges(a, some)
+        spans = (tables[:, 2] - tables[:, 0]) * (a.clique_ptr[some + 1] - a.clique_ptr[some])
+        coupling += float(spans.mean() * len(a.clique_kind))
+    return coupling
 
 
 @kernel
-def table_ranges(a: Arrays) -> FloatArray:
-    """The lowest, mean and highest entry of every table, times its factor `[C, 3]`."""
-    out = np.zeros((len(a.clique_kind), 3))
-    for c in range(len(out)):
+def table_ranges(a: Arrays, some: IntArray) -> FloatArray:
+    """The lowest, mean and highest entry of some tables, times their factors `[len(some), 3]`."""
+    out = np.zeros((len(some), 3))
+    for n in range(len(some)):
+        c = some[n]
         low, total, high = np.inf, 0.0, -np.inf
         for k in range(a.data_start[c], a.data_start[c] + a.data_size[c]):
             value = a.clique_weight[c] * a.data[k]
             low, total, high = min(low, value), total + value, max(high, value)
-        out[c, 0], out[c, 1], out[c, 2] = low, total / a.data_size[c], high
+        out[n, 0], out[n, 1], out[n, 2] = low, total / a.data_size[c], high
     return out

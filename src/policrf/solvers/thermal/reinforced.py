@@ -8,23 +8,37 @@ find in the same time: messages agree on the large, and cycles mend what is left
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from policrf.crf.arrays import Arrays
 from policrf.random_numbers import Generator
+from policrf.solvers.run import Run
 from policrf.solvers.thermal.beliefs import likeliest, new_beliefs, visit, weigh
 from policrf.types import IntArray
 
 HEAT = 0.4  # temperature of messages, in units of the highest one of cycles
 PULL = 0.6  # power of a node's last belief in its next one, in the end
 PEEKS = (0.5, 0.75)  # of the sweeps, after which labels are looked at on the way
+LEAST_SWEEPS = 7  # thermal cycles that take as long as fewer of them end lower
+LATER = 0.85  # of the first sweep's time, that later ones take, at most
+SETTLING = 1.5  # sweeps that take as long as settling and offering labels, about
 MOST_NODES = 3  # of a table
 SHARED = 4  # times as many entries as the model keeps, where tables share them, are too many
 
-InSlices = Callable[[Callable[[int, int], None], int], bool]
+
+class InSlices(Protocol):
+    """How work is done while there is time."""
+
+    def __call__(self, work: partial[None], n: int, most: float = math.inf) -> bool:
+        """Do work(first, stop) for all of 0 … n − 1, with looks at the clock in between.
+
+        False if time ran out, or as soon as all of it would take more than `most` seconds.
+        """
 
 
 def can_reinforce(a: Arrays) -> bool:
@@ -34,10 +48,8 @@ def can_reinforce(a: Arrays) -> bool:
     return int(a.data_size.sum()) <= SHARED * len(a.data)
 
 
-def reinforced_labels(
-    a: Arrays, generator: Generator, temperature: float, sweeps: int, in_slices: InSlices
-) -> Iterator[IntArray | None]:
-    """The labels `[N]` that nodes believe in, on the way and in the end; None if time ran out.
+class Messages:
+    """Reinforced messages under way.
 
     Parameters
     ----------
@@ -47,23 +59,64 @@ def reinforced_labels(
         Of the doubt in the first sweep.
     temperature
         Of the messages.
-    sweeps
-        Visits of every node, there and back in turns.
     in_slices
-        Does work(first, stop) for all of 0 … n − 1, given as (work, n), with looks at the clock in
-        between; False if time ran out.
+        How work is done.
     """
-    beliefs, labels = new_beliefs(a), np.empty(len(a.unary), np.int64)
+
+    def __init__(
+        self, a: Arrays, generator: Generator, temperature: float, in_slices: InSlices
+    ) -> None:
+        self._a, self._generator, self._temperature = a, generator, temperature
+        self._beliefs, self._in_slices = new_beliefs(a), in_slices
+
+    def weigh(self, most: float = math.inf) -> bool:
+        """What comes before the first sweep; False if it takes too long."""
+        work = partial(weigh, self._a, self._beliefs, self._temperature)
+        return self._in_slices(work, len(self._a.edges) + len(self._a.clique_kind), most)
+
+    def sweep(self, number: int, sweeps: int, most: float = math.inf) -> bool:
+        """Visit every node, there and back in turns; False if it takes too long."""
+        pull, backward = PULL * (number / sweeps) ** 2, number % 2 == 1
+        tools = self._a, self._beliefs, self._generator, self._temperature, pull, backward
+        return self._in_slices(partial(visit, *tools), len(self._a.unary), most)
+
+    def labels(self) -> IntArray:
+        """What nodes believe in most `[N]`."""
+        labels = np.empty(len(self._a.unary), np.int64)
+        likeliest(self._a, self._beliefs, labels)
+        return labels
+
+
+def reinforced_labels(messages: Messages, sweeps: int) -> Iterator[IntArray | None]:
+    """The labels `[N]` that nodes believe in, on the way and in the end; None if time ran out."""
     looks = {round(part * sweeps) for part in PEEKS} | {sweeps}
-    if not in_slices(partial(weigh, a, beliefs, temperature), len(a.edges) + len(a.clique_kind)):
+    if not messages.weigh():
         yield None
         return
     for number in range(sweeps):
-        pull = PULL * (number / sweeps) ** 2
-        work = partial(visit, a, beliefs, generator, temperature, pull, number % 2 == 1)
-        if not in_slices(work, len(a.unary)):
+        if not messages.sweep(number, sweeps):
             yield None
             return
         if number + 1 in looks:
-            likeliest(a, beliefs, labels)
-            yield labels
+            yield messages.labels()
+
+
+def labels_in_time(messages: Messages, sweeps: int, run: Run) -> IntArray | None:
+    """The labels `[N]` of as many of the sweeps as there is time for; None if these are too few.
+
+    How long they take is measured: a part of the work tells whether to begin with the rest.
+    """
+    if not messages.weigh(run.remaining() / (1 + LEAST_SWEEPS + SETTLING)):
+        return None
+    began = run.elapsed()
+    if not messages.sweep(0, sweeps, run.remaining() / (LEAST_SWEEPS + SETTLING)):
+        return None
+    if run.seconds is not None:
+        seconds = LATER * max(run.elapsed() - began, 1e-9)
+        sweeps = min(sweeps, int(1 + run.remaining() / seconds - SETTLING))
+    if sweeps < LEAST_SWEEPS:
+        return None
+    for number in range(1, sweeps):
+        if not messages.sweep(number, sweeps):
+            break
+    return messages.labels()

@@ -11,6 +11,7 @@ ended.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 
@@ -22,14 +23,20 @@ from policrf.solvers.run import Run
 from policrf.solvers.thermal.balls import anneal_ball, close_ball, grow_ball
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.kept_costs import load_costs, new_kept
-from policrf.solvers.thermal.reinforced import HEAT, reinforced_labels
-from policrf.solvers.thermal.schedule import LONGER, SWEEPS, cycle_scale, temperatures
+from policrf.solvers.thermal.reinforced import (
+    HEAT,
+    Messages,
+    labels_in_time,
+    reinforced_labels,
+)
+from policrf.solvers.thermal.schedule import LONGER, SWEEPS, cycle_scale, sample, temperatures
 from policrf.solvers.thermal.sweeps import LOGS, Cooling, anneal, settle
 from policrf.types import IntArray
 
 MILDEST, HOTTEST = 0.3, 1.0  # parts of the highest temperature that cycles start at
 LONG, PEEKS = 500, (0.55, 0.7, 0.85)  # sweeps of cycles that are looked at on their way; when
 FIRST, FIRST_VISITS = 1_000, 100  # looks at nodes in the first slice, and visits of messages
+TELLING = 0.02  # share of a work that tells how long all of it takes
 CROSSING = 1e-6  # seconds a node that crossing may take, before it is known
 SMALLEST, LARGEST, BALL_SWEEPS = 100, 1000, 100  # nodes of balls, and sweeps of their cycles
 
@@ -55,13 +62,15 @@ class Replica:
     def __init__(self, run: Run, labels: IntArray, seed: int, hot: float, cold: float) -> None:
         self.run = run
         self.arrays = run.crf.arrays
+        began = run.elapsed()
         self.kept = new_kept(self.arrays, labels)
+        self.reserve = run.elapsed() - began
+        """Seconds of the run that are not for cycles: offering the last labels takes less."""
         self.best: IntArray = self.kept.labels.copy()
         self.cycles = 0
         self.looks = 0  # at nodes, in all cycles that came to their end
         self.gained = 0.0  # energy, in all cycles
         self.offered = run.elapsed()  # when its labels were offered to the run
-        self.reserve = 0.0  # seconds of the run that are not for cycles
         self.stopped = False
         """No further slice begins: for threads that nobody waits for."""
         self.hot, self.cold = self._temperatures(hot, cold)
@@ -69,17 +78,26 @@ class Replica:
         self._scratch = np.empty(len(labels), np.int64), np.empty(len(labels), np.bool_)
         self._longest = -1
         self._crossing = CROSSING
-        self._pace = Pace(run, FIRST)
+        self._paces = self._new_paces()
+
+    def _new_paces(self) -> dict[str, Pace]:
+        """Of looks that take some nanoseconds, and of those that take a hundred times as long."""
+        return {kind: Pace(self.run, FIRST) for kind in ("settle", "anneal", "ball")}
 
     def _temperatures(self, hot: float, cold: float) -> tuple[float, float]:
         """From the labels of lowest unary: those of a good start would make them twice as high.
 
         What a relabel changes is larger the lower the energy is.
         """
-        plain = np.argmin(self.arrays.unary, axis=1).astype(np.int64)
-        if (plain == self.kept.labels).all():
+        if self._is_plain():
             return temperatures(self.kept, hot, cold)
+        plain = np.argmin(self.arrays.unary, axis=1).astype(np.int64)
         return temperatures(new_kept(self.arrays, plain), hot, cold)
+
+    def _is_plain(self) -> bool:
+        """Whether it starts from the labels of lowest unary, by a sample."""
+        some = sample(len(self.best))
+        return bool((self.best[some] == np.argmin(self.arrays.unary[some], axis=1)).all())
 
     @property
     def bytes(self) -> int:
@@ -91,11 +109,18 @@ class Replica:
         """Looks at nodes, in units of their number."""
         return self.looks / len(self.best)
 
-    def start(self) -> bool:
-        """Settle the first labels; False if time ran out: they are settled in part then."""
-        settled = self._settle()
-        self.best[:] = self.kept.labels
-        return settled
+    def start(self, sweeps: int = 0) -> None:
+        """Settle the first labels, or those of so many sweeps of messages if these are in time."""
+        labels = labels_in_time(self._messages(), sweeps, self.run) if sweeps else None
+        plain = labels is None or self._is_plain()
+        if labels is not None:
+            self.kept.labels[:] = labels
+            load_costs(self.arrays, self.kept)
+        self._settle()  # in part, if time runs out
+        if plain:
+            self.best[:] = self.kept.labels
+        elif not self._cross():
+            self.follow(self)
 
     def cycle(self) -> bool:
         """One cycle; False if time ran out: nothing has changed then, and no other can follow."""
@@ -132,13 +157,7 @@ class Replica:
 
     def believe(self, sweeps: int) -> bool:
         """Cross with labels of reinforced messages, on their way too; False if time ran out."""
-        pace = Pace(self.run, FIRST_VISITS)
-
-        def in_slices(work: Callable[[int, int], None], end: int) -> bool:
-            return self._in_slices(work, 0, end, pace) == end
-
-        heat = HEAT * self.hot
-        for labels in reinforced_labels(self.arrays, self._generator, heat, sweeps, in_slices):
+        for labels in reinforced_labels(self._messages(), sweeps):
             if labels is None:
                 return False
             self.kept.labels[:] = labels
@@ -146,6 +165,14 @@ class Replica:
             if not (self._settle() and self._cross()):
                 return False
         return True
+
+    def _messages(self) -> Messages:
+        pace = Pace(self.run, FIRST_VISITS)
+
+        def in_slices(work: Callable[[int, int], None], n: int, most: float = math.inf) -> bool:
+            return self._in_slices(work, 0, n, pace, most) == n
+
+        return Messages(self.arrays, self._generator, HEAT * self.hot, in_slices)
 
     def _mild_cooling(self, sweeps: int) -> Cooling:
         return self._cooling(MILDEST + (HOTTEST - MILDEST) * uniform(self._generator), sweeps)
@@ -162,7 +189,7 @@ class Replica:
         other.looks, other.gained = 0, 0.0
         other._generator = new_generator(seed)
         other._scratch = np.empty_like(self._scratch[0]), np.empty_like(self._scratch[1])
-        other._pace = Pace(self.run, FIRST)
+        other._paces = other._new_paces()
         return other
 
     def take(self, other: Replica) -> None:
@@ -180,6 +207,7 @@ class Replica:
 
     def _anneal(self, cooling: Cooling) -> bool:
         looks = cooling.sweeps * len(self.best)
+        self._paces["anneal"] = Pace(self.run, FIRST)  # the last ones were cold and quick
         ends = [int(part * looks) for part in PEEKS if cooling.sweeps >= LONG]
         done = 0
         for end in [*ends, looks]:
@@ -202,10 +230,17 @@ class Replica:
             else:
                 anneal_ball(*tools, ball, first, stop - first)
 
-        return self._in_slices(work, done, end, self._pace)
+        return self._in_slices(work, done, end, self._paces["anneal" if ball is None else "ball"])
 
-    def _in_slices(self, work: Callable[[int, int], None], done: int, end: int, pace: Pace) -> int:
-        """work(first, stop) from `done` to `end`, while there is time; how far it came."""
+    def _in_slices(
+        self, work: Callable[[int, int], None], done: int, end: int, pace: Pace,
+        most: float = math.inf,
+    ) -> int:  # fmt: skip
+        """work(first, stop) from `done` to `end`, while there is time; how far it came.
+
+        It ends as soon as all of it would take more than `most` seconds.
+        """
+        began, first = self.run.elapsed(), done
         while done < end and not self._expired():
             size = pace.begin()
             stop = min(done + size, end)
@@ -213,6 +248,9 @@ class Replica:
             if stop - done == size:  # a shorter slice says nothing of how long a whole one takes
                 pace.end()
             done = stop
+            share = (done - first) / (end - first)
+            if share >= TELLING and self.run.elapsed() - began > most * share:
+                break
         return done
 
     def _peek(self) -> bool:
@@ -228,11 +266,11 @@ class Replica:
         return self.stopped or self.run.expired() or self.run.remaining() < self.reserve
 
     def _settle(self) -> bool:
-        cursor, settled = np.zeros(2, np.int64), False
+        cursor, settled, pace = np.zeros(2, np.int64), False, self._paces["settle"]
         while not settled and not self._expired():
-            settled = settle(self.arrays, self.kept, cursor, self._pace.begin())
+            settled = settle(self.arrays, self.kept, cursor, pace.begin())
             if not settled:
-                self._pace.end()
+                pace.end()
         return settled
 
     def _cross(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policrf.solvers.thermal.kept_costs import Kept
+from policrf.types import IntArray
 
 SWEEPS = 10  # of the shortest cycles
 LONGER = 4  # times as many in the next longer ones
@@ -43,13 +44,17 @@ def ball_parts(number: int, n_nodes: int) -> list[int]:
 def message_sweeps(number: int) -> int:
     """Sweeps of messages that may follow the number-th cycle: the longest so far has some.
 
+    The first ones come before all cycles: number 0.
+
     They take about as long as all cycles before them where these are few, and ever less of the time
     where they are many.
 
-    >>> [message_sweeps(number) for number in range(1, 9)]
-    [12, 0, 24, 0, 0, 0, 48, 0]
+    >>> [message_sweeps(number) for number in range(9)]
+    [12, 0, 0, 24, 0, 0, 0, 48, 0]
     """
-    return MESSAGE_SWEEPS * (number + 1) if number & (number + 1) == 0 else 0
+    if number & (number + 1) or number == 1:  # not one below a power of two
+        return 0
+    return MESSAGE_SWEEPS * max(number + 1, 2)
 
 
 def luby(number: int) -> int:
@@ -63,9 +68,14 @@ def luby(number: int) -> int:
     return number.bit_length() - 1
 
 
+def sample(n_nodes: int) -> IntArray:
+    """Up to 10,000 nodes from all over a field."""
+    return np.linspace(0, n_nodes - 1, min(n_nodes, 10_000)).astype(np.int64)
+
+
 def temperatures(kept: Kept, hot: float, cold: float) -> tuple[float, float]:
     """The highest and the lowest temperature, from what relabels of up to 10,000 nodes change."""
-    some = np.linspace(0, len(kept.labels) - 1, min(len(kept.labels), 10_000)).astype(np.int64)
+    some = sample(len(kept.labels))
     own = np.take_along_axis(kept.costs[some], kept.labels[some, None], axis=1)
     sizes = np.abs(kept.costs[some] - own)
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]

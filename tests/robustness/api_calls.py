@@ -113,6 +113,10 @@ def _solving() -> list[Call]:
         calls.append(Call(f"solve {name}", pc.solve, given | {"callback": None}, options))
     given = {"problem": scene, "solver": policy, "seconds": 0.05, "seed": 0}
     calls.append(Call("solve policy", pc.solve, given, tuple(options_of(policy))))
+    many = {"instances": [crf], "solver": "icm", "executor": None, "seconds": 0.05, "seed": 0}
+    calls.append(Call("solve_many", pc.solve_many, many))
+    calls.append(Call("Processes", pc.Processes, {"jobs": 1}))
+    calls.append(Call("RayCluster", pc.RayCluster, {"address": "local", "workers": 1}))
     return [*calls, Call("describe", pc.describe, {"solver": "icm"})]
 
 

@@ -11,11 +11,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from policrf.execution.ray_cluster import RETRIES, RayCluster
+from policrf.execution.ray_cluster import RayCluster
 from policrf.execution.ray_failures import plain_errors
 from policrf.execution.ray_worker import Place, held
 
 Answer = TypeVar("Answer")
+# Of an actor, after which the learner ends with a sentence. Tries of an order are not counted: some
+# are lost on a node that is gone before Ray knows it.
+RESTARTS = 10
 MOST_CANCELLED = 10_000  # of the latest orders, those that are given up at the end
 
 
@@ -52,7 +55,7 @@ class RayActors:
         # Without num_cpus an actor takes a core to be placed and none to run: those of a node that
         # is lost find room on the others.
         remote = cluster.ray.remote(
-            max_restarts=-1, max_task_retries=RETRIES, scheduling_strategy="SPREAD"
+            max_restarts=RESTARTS, max_task_retries=-1, scheduling_strategy="SPREAD"
         )(Actor)
         self._actors = [remote.remote() for _ in range(count)]
 

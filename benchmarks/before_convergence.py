@@ -29,16 +29,18 @@ from policrf.learn.tuning.paired import Difference, difference
 from policrf.learn.tuning.trials import Trials
 from policrf.policy.first_pass.model import FirstPass
 from policrf.scenes import FAMILIES, make_family
-from policrf.solvers.numbers import DEFAULT, UNTRAINED_STARTS, Numbers
+from policrf.solvers.numbers import UNTRAINED_STARTS, Numbers
 
 LABELS = 6
 SHORT, REPEATS = 0.01, 3  # seconds of a solve that others on the machine may spoil, and its seeds
 FIRST_TRAINING, FIRST_FRESH = 71_000_000, 72_000_000  # seeds
 RULE, TUNED, TRAINED = "untrained:refine=true", "numbers tuned", "trained"
 CELL = "cell"  # how the journal's keys of whole cells begin
+STARTED: dict[Any, str] = {"rule": RULE} | {
+    start: f"{RULE},start={start}" for start in UNTRAINED_STARTS if start not in ("rule", "auto")
+}
 ROWS = (
-    RULE,
-    *(f"{RULE},start={start}" for start in UNTRAINED_STARTS if start not in ("rule", "auto")),
+    *STARTED.values(),
     "refine", "auto", "icm", "highest_confidence_first", "annealing",
 )  # fmt: skip
 
@@ -130,12 +132,15 @@ def measured(task: Task, found: dict[str, Any]) -> dict[str, list[float]]:
     trials = Trials(crfs, micro * 1e-6)
     trials.warm_up()
     ways: dict[str, Any] = {name: name for name in ROWS}
-    same, numbers = {}, {TUNED: found["unlearned"], TRAINED: found["numbers"]}
-    for name, other in ((TUNED, DEFAULT.as_dict()), (TRAINED, found["unlearned"])):
-        if numbers[name] == other:
-            same[name] = RULE if name == TUNED else TUNED
+    known = {Numbers(start=name): way for name, way in STARTED.items()}
+    same: dict[str, str] = {}
+    for name, fields in ((TUNED, found["unlearned"]), (TRAINED, found["numbers"])):
+        numbers = Numbers.from_dict(fields)
+        if numbers in known:
+            same[name] = known[numbers]
         else:
-            ways[name] = as_policy(crfs, micro, found | {"numbers": numbers[name]})
+            ways[name] = as_policy(crfs, micro, found | {"numbers": fields})
+            known[numbers] = name
     energies: dict[str, list[float]] = {name: [] for name in ways}
     repeats = REPEATS if micro * 1e-6 * task.n < SHORT else 1
     for trial, name in product(range(repeats * count), ways):

@@ -34,7 +34,7 @@ from policrf.policy.stand_in.solving import label_by_stand_ins
 from policrf.scenes import FAMILIES, make_family
 
 LABELS = 6
-FIRST_TRAINING, FIRST_FRESH = 80_000, 60_000  # seeds
+FIRST_TRAINING, FIRST_FRESH = 75_000_000, 76_000_000  # seeds
 SOLVERS = (UNTRAINED, *OTHERS)
 USUAL, RANDOM, TRAINED, FREE = "surrogate", "stand-in, random questions", "trained", "free"
 FIVE = 5  # families that the bars are about

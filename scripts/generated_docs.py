@@ -85,6 +85,7 @@ PARTS = {
         "potentials": potentials,
         "partial-forms": results_of("partial-forms"),
         "bars": potential_bars,
+        "tiny-budgets": first_table_of("tiny-budgets"),
     },
     "docs/segmentation.md": {
         name: results_of(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from policrf.solvers.numbers import DEFAULT, KNOWN, UNTRAINED_STARTS, Numbers
 
 
 def noise(numbers: Numbers, trial: int) -> float:
-    return float(np.random.default_rng([trial, abs(hash(numbers)) % 2**32]).normal())
+    return float(np.random.default_rng([trial, crc32(repr(numbers).encode())]).normal())
 
 
 def good_by_unary(numbers: Numbers, trial: int) -> Measured:
@@ -64,6 +65,22 @@ def test_where_nothing_matters_the_default_is_found():
     best, difference, _ = raced(lambda numbers, trial: Measured(float(trial), 0.01, 0.01))
     assert best == DEFAULT
     assert difference.mean == 0.0
+
+
+def test_of_numbers_that_are_level_those_with_the_fewest_changes_are_taken():
+    """But for one chance in twenty, about, for every finalist."""
+    found = []
+    for luck in range(8):
+
+        def measure(numbers: Numbers, trial: int, luck: int = 1000 * luck) -> Measured:
+            better = 2.0 * (numbers.start == "unary")
+            return Measured(
+                50 * math.sin(trial) - better + noise(numbers, trial + luck), 0.01, 0.01
+            )
+
+        found.append(raced(measure)[0])
+    assert all(numbers.start == "unary" for numbers in found)
+    assert sum(numbers == Numbers(start="unary") for numbers in found) >= 6
 
 
 def test_one_lost_solve_does_not_decide():
@@ -119,7 +136,7 @@ def test_challengers_win_against_the_base_or_leave_it():
         return race.best()
 
     assert challenge(5.0).start == "first_pass"
-    assert challenge(1.0) == tuned  # below the default, above the base
+    assert challenge(1.0).start == "unary"  # a pass is below the default, above the base
 
 
 def test_candidates_are_distinct_start_with_the_default_and_come_from_the_seed():

@@ -2,9 +2,10 @@
 
 Successive halving (Jamieson and Talwalkar 2016) on paired differences from a base, the default or
 the best so far, in several races; the later ones are between the best of the earlier ones and their
-neighbours (as in irace, López-Ibáñez et al. 2016). Candidates come from the seed. How many a race
-has depends on how long solves take, and which survive on energies within a budget of CPU time: both
-differ a little from run to run, and nothing else does.
+neighbours (as in irace, López-Ibáñez et al. 2016). The last few are compared on further trials,
+which chose nothing: the lowest of many is lucky on the trials that it was chosen by. Candidates
+come from the seed. How many a race has depends on how long solves take, and which survive on
+energies within a budget of CPU time: both differ a little from run to run, and nothing else does.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from policrf.solvers.numbers import DEFAULT, Numbers
 Measure = Callable[[Numbers, int], Measured]
 Propose = Callable[[int, Sequence[Numbers], np.random.Generator], list[Numbers]]
 Report = Callable[[dict[str, Any]], None]
+Energies = dict[Numbers, list[float]]
 FIRST_RACE, RACE = 0.4, 0.2  # of the time given; races go on while there is time for a rung
 FINAL = 0.25  # of the time given, for the best of all races
 MOST_RACES = 30
@@ -50,7 +52,8 @@ class Racer:
     name
         What the journal calls these races, where there are others.
     most_trials
-        That are worth making of one candidate: a few for every training instance.
+        That are worth making of one candidate: a few for every training instance. As many more, by
+        the numbers after these, are for the finalists.
     seed
         Of the candidates.
     report
@@ -64,7 +67,8 @@ class Racer:
         self.measure, self.propose, self.journal = measure, propose, journal
         self.base, self.name, self.most_trials, self.report = base, name, most_trials, report
         self.rng = np.random.default_rng(seed)
-        self.energies: dict[Numbers, list[float]] = {}
+        self.energies: Energies = {}  # by trial
+        self.finals: Energies = {}  # the same of further trials
         self.elite: list[Numbers] = []  # of all races so far, the base never
         self.spent, self.solving, self.solves, self.races = 0.0, 0.0, 0, 0
         self.at_first = AT_FIRST
@@ -81,32 +85,41 @@ class Racer:
             while self.races < MOST_RACES and self._affordable(end) >= LEAST_SOLVES:
                 stop = min(end, self.spent + (RACE if self.races else FIRST_RACE) * seconds)
                 self._race(self.propose(self._count(stop), self.finalists(), self.rng), stop)
-            self._extend([self.base, *self.finalists()], self.most_trials, until)
+            self._extend([self.base, *self._last()], self.most_trials, until, self.finals)
 
     def best(self) -> Numbers:
-        """Of the finalists the lowest, if it is surely below the base; else the base."""
-        finalists = self.finalists()
-        best = min(
-            finalists, key=lambda one: self.against(one, finalists[0]).mean, default=self.base
-        )
-        return best if self._limit(best) < 0 else self.base
+        """Of the finalists the lowest, if it is surely below the base; else the base.
+
+        Of those that are level with the lowest the one with the fewest changes from the default:
+        chance is not to decide between numbers that are equally good.
+        """
+        sure = [one for one in self._last() if self.against(one, self.base).limit < 0]
+        if not sure:
+            return self.base
+        lowest = min(sure, key=lambda one: self.against(one, sure[0]).mean)
+        level = [one for one in sure if not self.against(one, lowest).loses]
+        return min(level, key=lambda one: (len(one.changes), self.against(one, lowest).mean))
 
     def finalists(self) -> list[Numbers]:
         """Of all races the few most surely below the base."""
         return sorted(self.elite, key=self._limit)[:ELITE]
 
+    def _last(self) -> list[Numbers]:
+        """The finalists, and their starts without any other change."""
+        finalists = self.finalists()
+        plain = [Numbers(start=one.start) for one in finalists]
+        return list(dict.fromkeys(one for one in (*finalists, *plain) if one != self.base))
+
     def against(self, numbers: Numbers, other: Numbers) -> Difference:
-        """On the trials that both have."""
-        own, others = self.energies.get(numbers, []), self.energies.get(other, [])
-        common = min(len(own), len(others))
-        return difference(own[:common], others[:common], clipped=True)
+        """On the further trials that both have."""
+        return _less(self.finals, numbers, other)
 
     def _mean(self, numbers: Numbers) -> float:
-        mean = self.against(numbers, self.base).mean
+        mean = _less(self.energies, numbers, self.base).mean
         return math.inf if math.isnan(mean) else mean
 
     def _limit(self, numbers: Numbers) -> float:
-        limit = self.against(numbers, self.base).limit
+        limit = _less(self.energies, numbers, self.base).limit
         return math.inf if math.isnan(limit) else limit
 
     def _count(self, until: float) -> int:
@@ -143,25 +156,30 @@ class Racer:
         self.elite += [one for one in alive[:ELITE] if one not in self.elite]
         self.races += 1
 
-    def _extend(self, candidates: Sequence[Numbers], trials: int, until: float) -> bool:
+    def _extend(
+        self, candidates: Sequence[Numbers], trials: int, until: float, of: Energies | None = None
+    ) -> bool:
         """Give the candidates their first `trials` trials, trial after trial; False: no time."""
+        energies = self.energies if of is None else of
         for trial in range(trials):
             for numbers in candidates:
-                known = self.energies.setdefault(numbers, [])
+                known = energies.setdefault(numbers, [])
                 if len(known) > trial:
                     continue
                 if self.spent >= until:
                     return False
-                self._measure(numbers, trial)
+                known.append(
+                    self._measured(numbers, trial + (0 if of is None else self.most_trials))
+                )
         return True
 
-    def _measure(self, numbers: Numbers, trial: int) -> None:
+    def _measured(self, numbers: Numbers, trial: int) -> float:
         key = f"{self.name}{json.dumps(numbers.changes)} {trial}"
         energy, _, spent = self.journal.recall(key, lambda: list(self.measure(numbers, trial)))
-        self.energies[numbers].append(float(energy))
         self.spent += float(spent)
         self.solving += float(spent)
         self.solves += 1
+        return float(energy)
 
     def _tell(self, trials: int, alive: Sequence[Numbers]) -> None:
         if self.report is not None:
@@ -171,3 +189,10 @@ class Racer:
                 "difference": self._mean(alive[0]),
                 "numbers": alive[0].as_dict(),
             })  # fmt: skip
+
+
+def _less(energies: Energies, numbers: Numbers, other: Numbers) -> Difference:
+    """On the trials that both have."""
+    own, others = energies.get(numbers, []), energies.get(other, [])
+    common = min(len(own), len(others))
+    return difference(own[:common], others[:common], clipped=True)

@@ -1,9 +1,9 @@
 """The search on training instances: numbers race, then what was learned challenges the best.
 
 The race of the numbers is the same whether or not anything is learned after it: the same instances,
-seeds, candidates and time. A first pass and which clique moves to try are learned next, on the same
-instances, and race against the best numbers on instances, or seeds of them, that the numbers were
-not chosen on. What does not win there leaves the numbers as they are.
+seeds, candidates and time. Its last few are compared on instances, or seeds of them, that they were
+not found on. A first pass and which clique moves to try are learned next, and race against the best
+numbers, with new seeds. What does not win there leaves the numbers as they are.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Search:
 
         `passes` of a first pass, 0: nothing is learned.
         """
-        racer = self._racer(self.first, self._numbers)
+        racer = self._racer(self.first, self.second, self._numbers)
         racer.run(NUMBERS_SHARE * seconds)
         self.spent, tuned = racer.spent, racer.best()
         self.found = {} if tuned == DEFAULT else {TUNED: tuned}
@@ -91,15 +91,18 @@ class Search:
         found = next_candidates(count, elite, rng)
         return found or first_candidates(count, rng, also)
 
-    def _racer(self, trials: Trials, propose: Any, **options: Any) -> Racer:
+    def _racer(self, trials: Trials, last: Trials, propose: Any, **options: Any) -> Racer:
+        """Races on `trials`, with finals on the trials of `last`."""
         policies: dict[Numbers, Policy] = {}
+        most = SEEDS * len(trials.problems)
 
         def measure(numbers: Numbers, trial: int) -> Measured:
             if numbers not in policies:
                 policies[numbers] = trials.policy(numbers)
-            return trials.measure(policies[numbers], trial)
+            if trial < most:
+                return trials.measure(policies[numbers], trial)
+            return last.measure(policies[numbers], trial - most)
 
-        most = SEEDS * len(trials.problems)
         self.racers.append(
             Racer(measure, propose, self.journal, most_trials=most, seed=self.seed,
                   report=self.report, **options)
@@ -109,9 +112,13 @@ class Search:
     def _challenge(self, ready: Learned, seconds: float) -> Numbers:
         """What was learned if it is surely below the best numbers; else these."""
         base = ready.numbers[0]
-        trials = replace(self.second, first_pass=self.trials.first_pass)
+        seeds, first_pass = self.second.first_seed, self.trials.first_pass
+        trials, last = (
+            replace(self.second, first_pass=first_pass, first_seed=seeds + count * SEEDS)
+            for count in (1, 2)
+        )
         propose = partial(challengers, learned=ready)
-        racer = self._racer(trials, propose, base=base, name="challenge ")
+        racer = self._racer(trials, last, propose, base=base, name="challenge ")
         racer.spent = self.spent
         racer.run(seconds)
         best = racer.best()

@@ -57,8 +57,10 @@ def judged_on_images(policy: Policy, images: Sequence[Instance], block: int) -> 
         *(f"− {row}: {_shown(found)}" for row, found in differences.items()),
         f"energy {worse:+.1f} % of the untrained rule's",
     ]
+    below = any(high < 0 for _, _, high in differences.values())
     return {
-        "ships": differences["untrained"][1] > 0, "judged on": f"{len(images)} images",
+        "ships": differences["untrained"][1] > 0 and not below,
+        "judged on": f"{len(images)} images",
         "IoU": round(iou["policy"], 2), "− untrained": _shown(differences["untrained"]),
         "− best solver": _shown(min((differences[r] for r in OPPONENTS[1:]), key=lambda d: d[0])),
         "energy, %": f"{worse:+.1f}", LINES: lines,

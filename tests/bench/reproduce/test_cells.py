@@ -7,6 +7,8 @@ import pytest
 
 from policrf.bench.reproduce.catalogue import Catalogue
 from policrf.bench.reproduce.cells import Cell, everything_below, in_order
+from policrf.bench.reproduce.claims import about_equal, at_or_above
+from policrf.bench.reproduce.comparisons import Compared
 from policrf.bench.reproduce.estimates import Estimates
 from policrf.bench.reproduce.jobs.work import Shop
 from policrf.bench.reproduce.options import Reproduce
@@ -142,6 +144,22 @@ def test_some_of_several_seeds_are_a_mean_in_percent(tmp_path):
         store.keep(cell, {"pixels_all": {"iou": iou}, "energy": 7.0}, 1.0)
         assert lookup.measure(cells, "pixels_all", "iou") == told
     assert lookup.measure(cells[:1], "energy") == 7.0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.1, 0.9, (True, True, True)),
+        (-0.4, 0.9, (None, True, True)),
+        (-0.9, 0.4, (None, None, True)),
+        (-14.0, 2.0, (None, None, None)),
+        (-3.0, -2.0, (False, False, False)),
+        (2.0, 3.0, (True, True, False)),
+    ],
+)
+def test_a_verdict_is_given_where_the_interval_allows_one(low, high, words):
+    pair = Compared(50 + (low + high) / 2, 50.0, low, high)
+    assert (pair.ahead, at_or_above(pair), about_equal(pair)) == words
 
 
 def test_estimates_follow_what_cells_of_a_kind_took(tmp_path):

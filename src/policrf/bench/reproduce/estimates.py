@@ -65,7 +65,7 @@ class Estimates:
         if about["method"] != "mcts":
             return float(steps + graphs * nodes * 3e-5)
         repeats, actions = options.get("repeats", 1), nodes * LABELS[data["dataset"]]
-        state = 5e-8 * actions if not options.get("candidates", 6) else 2e-5
+        state = 2e-8 * actions if not options.get("candidates", 6) else 2e-5
         states = nodes * options.get("simulations", 20) * max(1, options.get("depth", 4) - 1)
         return float(graphs * repeats * states * state + 10 * steps)
 
@@ -75,7 +75,7 @@ class Estimates:
         row, size = str(about["row"]), data.about["size"]
         each = next((s for name, s in A_NODE.items() if row.startswith(name)), 1e-5)
         if "candidates=0" in row:
-            each = 5e-8 * size * LABELS[data.about["dataset"]] * 60
+            each = 2e-8 * size * LABELS[data.about["dataset"]] * 60
         elif "search=" in row:
             each = 2e-4
         return float(images * (0.004 + size * each))

@@ -13,6 +13,7 @@ from policrf.bench.reproduce.store import Store
 from policrf.optional import need
 from policrf.plots.figures import PRINT_DPI, save_figure
 
+WIDE = 10  # times the least value is the most of a linear scale
 CURVES = {"energy": "mean energy", "iou": "IoU (sp), %"}
 
 
@@ -31,8 +32,7 @@ def draw_curves(cell: Cell, store: Store) -> dict[str, Any]:
         axis.set_ylabel(title, fontsize=8)
         axis.tick_params(which="both", labelsize=7)
         axis.grid(alpha=0.3)
-    if min(line["energy"] for logs in rows.values() for log in logs for line in log) > 0:
-        axes[0].set_yscale("log")
+    _set_scale(axes[0], [line["energy"] for logs in rows.values() for log in logs for line in log])
     axes[0].legend(fontsize=7, frameon=False)
     name = f"{cell.about['figure']}.png"
     save_figure(figure, store.folder(cell) / name, dpi=PRINT_DPI)
@@ -83,8 +83,7 @@ def draw_robustness(cell: Cell, store: Store) -> dict[str, Any]:
         column[0].set_title("all weights" if kind == "weights" else f"boxes {kind}", fontsize=8)
     for axis, title in zip(axes[:, 0], ("IoU (p), frequent, %", "mean energy"), strict=True):
         axis.set_ylabel(title, fontsize=8)
-    if min(energy for *_, energy in lines) > 0:
-        axes[1, 0].set_yscale("log")
+    _set_scale(axes[1, 0], [energy for *_, energy in lines])
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
     save_figure(figure, store.folder(cell) / "robustness.png", dpi=PRINT_DPI)
@@ -93,6 +92,12 @@ def draw_robustness(cell: Cell, store: Store) -> dict[str, Any]:
         "mislabeled, dropped or added, and as all weights beside the unaries are mis-set"
     )
     return {"files": ["robustness.png"], "shows": shows}
+
+
+def _set_scale(axis: Any, values: Sequence[float]) -> None:
+    """Logarithmic where values have a wide range."""
+    if min(values) > 0 and max(values) > WIDE * min(values):
+        axis.set_yscale("log")
 
 
 def _measured(result: dict[str, Any]) -> tuple[float, float]:

@@ -31,12 +31,18 @@ from policrf.solvers.ask_halfway import part as _part
 from policrf.solvers.feasibility.idle_infinities import without_idle_infinities
 from policrf.solvers.first_answer import descend_from
 from policrf.solvers.go_on import go_on
+from policrf.solvers.messages.graph.explicit_tables import no_time_for_messages
 from policrf.solvers.numbers import Numbers, search_options
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.refine.refine_start import is_opaque
 from policrf.solvers.run import Run
 from policrf.solvers.thermal.cycles import cycle_on
-from policrf.solvers.thermal.frustration import is_frustrated, is_like_a_tree, may_be_frustrated
+from policrf.solvers.thermal.frustration import (
+    beyond_cuts,
+    is_frustrated,
+    is_like_a_tree,
+    may_be_frustrated,
+)
 from policrf.solvers.thermal.kept_costs import takes
 from policrf.solvers.thermal.replica import seconds_to_begin
 from policrf.solvers.traits import declares
@@ -52,6 +58,7 @@ SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
 BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
 BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
+MESSAGE_SHARE = 0.5  # of the time left: messages may not converge
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
 LARGE_PROOF_SHARE = 0.4  # the same of larger ones: bounds and eliminations may do, all else is slow
@@ -89,6 +96,9 @@ def auto(run: Run, *, threads: int = 1, **numbers: Any) -> None:
         _look_first(run)
         if _done(run) or _search(run, threads):
             return
+    if no_time_for_messages(run, MESSAGE_SHARE) and beyond_cuts(run.crf):
+        _part(run, "annealing", lambda run: go_on(run, threads))
+        return
     for solver, share in _first_solvers(run):
         if not _done(run):
             _step(run, solver, None if run.seconds is None else share * run.remaining())
@@ -176,7 +186,7 @@ def _beliefs_pay(run: Run) -> bool:
 def _first_solvers(run: Run) -> list[tuple[str, float]]:
     """What is worth its time in any case, with its share of the time left where there is a limit.
 
-    Those with all of it stop by themselves. What comes after them gets most of the time.
+    Cuts stop by themselves. What comes after them gets most of the time.
     """
     a = run.crf.arrays
     hard = (a.clique_kind == TABLE).any() and not takes(a)  # regions find more there
@@ -187,7 +197,8 @@ def _first_solvers(run: Run) -> list[tuple[str, float]]:
     if _written_out(a).any():
         return [*quick, (f"belief_propagation:table_limit={SMALL_TABLE}", 0.5), *refined]
     first = "belief_propagation" if (a.clique_kind == TABLE).any() else "alpha_expansion"
-    return [*quick, (first, 1.0), *refined]
+    share = 1.0 if first == "alpha_expansion" else MESSAGE_SHARE
+    return [*quick, (first, share), *refined]
 
 
 def _written_out(a: Arrays) -> BoolArray:
@@ -241,7 +252,7 @@ def _step(run: Run, solver: str, seconds: float | None = None) -> None:
     except (UnsupportedPotential, TooLarge):
         if solver != "alpha_expansion":
             return
-        _step(run, "belief_propagation", seconds)
+        _step(run, "belief_propagation", None if seconds is None else MESSAGE_SHARE * seconds)
         return
     run.inherit(found)
     steps.append((solver, found.energy, found.seconds))

@@ -82,7 +82,8 @@ def explicit_tables(run: Run, table_limit: int, *, dominant: bool = True) -> Exp
             f"{ALL_TABLES_LIMIT}; try icm, lazy_flipper or refine, which need none"
         )
     _refuse_many_pairs(run)
-    if _is_late(run):
+    if no_time_for_messages(run):
+        run.info["messages"] = "none: no time to lay out the graph"
         return None
     parts = [a.data]
     for c in wanted:
@@ -93,13 +94,11 @@ def explicit_tables(run: Run, table_limit: int, *, dominant: bool = True) -> Exp
     return ExplicitTables(np.concatenate(parts), start, size, factor, stride)
 
 
-def _is_late(run: Run) -> bool:
-    """Whether laying the graph out takes most of the time; search alone makes more of it."""
+def no_time_for_messages(run: Run, share: float = 1.0) -> bool:
+    """Whether laying the graph out takes most of a share of the time; search makes more of it."""
     ends = 2 * len(run.crf.arrays.edges) + len(run.crf.arrays.clique_nodes)
-    late = run.seconds is not None and ends > ENDS_A_SECOND * MOST_OF_TIME * run.remaining()
-    if late:
-        run.info["messages"] = "none: no time to lay out the graph"
-    return late
+    most = ENDS_A_SECOND * MOST_OF_TIME * share * run.remaining()
+    return run.seconds is not None and ends > most
 
 
 def has_closed_form(a: Arrays, dominant: bool = True) -> BoolArray:

@@ -13,10 +13,12 @@ from policrf.errors import InvalidOption
 from policrf.scenes import make_frustrated
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
+from policrf.solvers.thermal import replica
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.kept_costs import new_kept
 from policrf.solvers.thermal.schedule import luby
+from policrf.solvers.thermal.sweeps import anneal
 from policrf.testing.reference import reference_minimum
 
 
@@ -148,6 +150,23 @@ def test_time_is_used_and_kept():
     assert len(solution.trace) > 3
     energies = [step.energy for step in solution.trace]
     assert energies == sorted(energies, reverse=True)
+
+
+def test_a_cycle_begins_with_a_short_slice(monkeypatch):
+    """Settling takes some nanoseconds a look, a hot sweep a hundred times as long."""
+    run, counts = Run(make_frustrated("random", 3000, seed=7), "annealing", seconds=10), []
+    first = replica.Replica(run, run.start_labels(), 0, 0.5, 0.12)
+    first.start()
+
+    def counted(*arguments):
+        counts.append(arguments[-1])
+        anneal(*arguments)
+
+    monkeypatch.setattr(replica, "anneal", counted)
+    for _ in range(2):
+        counts.clear()
+        assert first.cycle()
+        assert counts[0] == replica.FIRST < max(counts)
 
 
 def test_luby_numbers():

@@ -13,10 +13,12 @@ from policrf.errors import InvalidOption
 from policrf.scenes import make_frustrated
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
+from policrf.solvers.thermal import replica
 from policrf.solvers.thermal.crossing import cross
 from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.kept_costs import new_kept
 from policrf.solvers.thermal.schedule import luby
+from policrf.solvers.thermal.sweeps import anneal
 from policrf.testing.reference import reference_minimum
 
 
@@ -76,15 +78,16 @@ def test_more_sweeps_go_on_where_fewer_end():
 
 @pytest.mark.parametrize("family", ["random", "ising"])
 def test_replicas_go_on_where_fewer_sweeps_end(family):
-    """From about 5,000 sweeps on there are two replicas, balls, and meetings."""
+    """From about 1,200 sweeps on there are two replicas and meetings, and from 8,600 on balls."""
     crf = make_frustrated(family, 100, 2, degree=6, seed=5)
     runs = [
         pc.solve(crf, "annealing", sweeps=sweeps, runs=1, seed=2)
-        for sweeps in (4000, 6000, 8000, 16000)
+        for sweeps in (1000, 2000, 8000, 16000)
     ]
     energies = [run.energy for run in runs]
     assert energies == sorted(energies, reverse=True)
-    assert [run.info["cycles"] > 62 for run in runs] == [False, True, True, True]
+    assert [run.info["cycles"] > 30 for run in runs] == [False, True, True, True]
+    assert runs[-1].info["cycles"] > 62
 
 
 @pytest.mark.parametrize("messages", [False, True])
@@ -113,12 +116,12 @@ def test_a_stage_that_time_cuts_short_counts_for_the_first_only(monkeypatch, mes
 def test_the_number_of_threads_changes_nothing():
     crf = make_frustrated("glass", 100, degree=6, seed=6)
     several = [
-        pc.solve(crf, "annealing", threads=threads, replicas=replicas, sweeps=8000, runs=1)
+        pc.solve(crf, "annealing", threads=threads, replicas=replicas, sweeps=10_000, runs=1)
         for threads, replicas in ((1, 2), (2, 2), (2, 3), (3, 3))
     ]
     assert several[0].labels.tolist() == several[1].labels.tolist()
     assert several[2].labels.tolist() == several[3].labels.tolist()
-    assert several[0].info["sweeps"] == several[1].info["sweeps"] >= 8000
+    assert several[0].info["sweeps"] == several[1].info["sweeps"] >= 10_000
     assert several[0].info["cycles"] == several[1].info["cycles"] > 2 * 31
     with pytest.raises(InvalidOption):
         pc.solve(crf, "annealing", threads=0)
@@ -148,6 +151,23 @@ def test_time_is_used_and_kept():
     assert len(solution.trace) > 3
     energies = [step.energy for step in solution.trace]
     assert energies == sorted(energies, reverse=True)
+
+
+def test_a_cycle_begins_with_a_short_slice(monkeypatch):
+    """Settling takes some nanoseconds a look, a hot sweep a hundred times as long."""
+    run, counts = Run(make_frustrated("random", 3000, seed=7), "annealing", seconds=10), []
+    first = replica.Replica(run, run.start_labels(), 0, 0.5, 0.12)
+    first.start()
+
+    def counted(*arguments):
+        counts.append(arguments[-1])
+        anneal(*arguments)
+
+    monkeypatch.setattr(replica, "anneal", counted)
+    for _ in range(2):
+        counts.clear()
+        assert first.cycle()
+        assert counts[0] == replica.FIRST < max(counts)
 
 
 def test_luby_numbers():

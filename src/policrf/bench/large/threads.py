@@ -20,7 +20,7 @@ from policrf.scenes import make_frustrated
 from policrf.solvers import solve
 
 FIELDS = (("glass", 1_000), ("random", 1_000), ("ising", 2_500))
-TRIAL = 40_000  # sweeps of a trial; the first 5,000 are one replica's
+TRIAL = 40_000  # sweeps of a trial; the first 1,200 are one replica's
 WARM = 6_000  # sweeps that load kernels
 
 

@@ -66,7 +66,7 @@ def annealing(
         Share of the proposals that exchange two nodes' labels; none for edges and tables.
     replicas
         Labelings of edges and tables that are annealed and crossed with each other, once one has
-        gone through its first 31 cycles (about 5,000 sweeps).
+        gone through its first 15 cycles (about 1,200 sweeps).
     threads
         How many of the replicas at the same time; the answer is the same.
     """

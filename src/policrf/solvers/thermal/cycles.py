@@ -24,7 +24,8 @@ Stage = partial[bool]  # of a method of Replica; False if time ran out
 Each = Callable[[Stage, list[Replica]], Iterable[bool]]
 OFFER = 0.02  # seconds between two labelings that are offered
 ASKED = 3  # cycles after which it is asked whether they are worth it
-ALONE = 31  # cycles of the first replica before others join it
+ALONE = 15  # cycles of the first replica before others join it
+ALONE_WITH_MESSAGES = 31  # the same where it sends messages: those of later ones send them again
 
 
 def cycle_on(
@@ -59,7 +60,8 @@ def cycle_on(
     first = Replica(run, labels, run.seed, hot, cold)
     first.start(message_sweeps(0) if messages else 0)
     several = [first]
-    alone = math.inf if replicas == 1 else ALONE
+    joined = ALONE_WITH_MESSAGES if messages else ALONE
+    alone = math.inf if replicas == 1 else joined
     if _go_through(several, map, messages, sweeps, alone, worth):
         several += [first.twin(run.seed + 7919 * r) for r in range(1, replicas)]
         with ThreadPoolExecutor(threads) as pool:

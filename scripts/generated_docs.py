@@ -120,6 +120,9 @@ PARTS = {
         "before-convergence": first_table_of("before-convergence"),
         "choice-of-moves": first_table_of("choice-of-moves"),
     },
+    "docs/cluster.md": {
+        name: results_of(name) for name in ("ray-scaling", "ray-staleness", "ray-simulation")
+    },
     "docs/halfway_gain.md": {"halfway-gain": results_of("halfway-gain")},
     "docs/models_of_others.md": {"foreign": results_of("foreign/foreign")},
     "docs/frustrated_fields.md": {

@@ -31,6 +31,10 @@ class InUse(PolicrfError, RuntimeError):
     """Another run is writing to the same folder or file."""
 
 
+class ClusterLost(PolicrfError, RuntimeError):
+    """A Ray cluster has lost work, and could not do it again."""
+
+
 class UnknownName(PolicrfError, KeyError):
     """A solver, reward, preset or policy of that name is not registered."""
 

@@ -23,7 +23,7 @@ from policrf.testing import random_crf
 README = Path(__file__).resolve().parents[2] / "README.md"
 # Their ellipses stand for the options of the line above.
 DOCS = README.parent / "docs"
-PAGES = [DOCS / name for name in ("learning.md", "tree_search.md")]
+PAGES = [DOCS / name for name in ("learning.md", "tree_search.md", "cluster.md")]
 # Pages whose Python runs as it stands, too.
 TUTORIALS = [
     DOCS / f"{name}.md"

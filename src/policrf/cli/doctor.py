@@ -16,7 +16,7 @@ MODULES = {  # where a distribution's module has another name
     "opencv-python-headless": "cv2", "pillow": "PIL", "ai-edge-litert": "ai_edge_litert",
     "pyyaml": "yaml", "gco-wrapper": "gco", "PyMaxflow": "maxflow", "pydensecrf2": "pydensecrf",
 }  # fmt: skip
-EXTRAS = ("vision", "learn", "toulbar2", "opengm", "peers")
+EXTRAS = ("vision", "learn", "toulbar2", "opengm", "ray", "peers")
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,8 @@ CLIENT = "ray://"
 _PORTS = {CLIENT: 10001, "": 6379}  # Ray's own
 # Ray reads it when it is imported: a cluster of this machine alone then listens on loopback only.
 _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-# Asks a cluster for its nodes in a process of its own: Ray ends a process that it cannot serve.
-_PROBE = (
-    "import sys\nfrom ray._raylet import GcsClient\n"
-    "GcsClient(address=sys.argv[1]).get_all_node_info(timeout=float(sys.argv[2]))\n"
-)
+# `ray health-check`, in a process of its own: Ray ends a process that it cannot serve.
+_PROBE = (sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address")
 
 
 def connect(address: str, workers: int | None) -> Any:
@@ -43,7 +40,7 @@ def connect(address: str, workers: int | None) -> Any:
         _check_reachable(address)
     try:
         ray.init(address=address, configure_logging=False, **asked)
-    except (OSError, RuntimeError, ValueError, TimeoutError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise InvalidOption(
             f"--ray {address}: Ray cannot be reached: {_first_line(error)}"
         ) from None
@@ -84,9 +81,8 @@ def _check_reachable(address: str) -> None:
 def _probe(address: str, place: str) -> None:
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE, place, str(PATIENCE / 2)],
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+            [*_PROBE, place], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         done = None
     if done is None or done.returncode != 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from policrf.errors import InUse, TooLarge
+from policrf.errors import ClusterLost, TooLarge
 
 
 @contextmanager
@@ -35,8 +35,8 @@ def plain_errors(ray: Any, what: str) -> Iterator[None]:
             f"the workers that tried {what} {why}; what is finished is kept: give the nodes fewer "
             "CPUs (ray start --num-cpus) or more memory, and the same command goes on"
         ) from None
-    except (failed.NodeDiedError, failed.ObjectLostError, failed.RaySystemError) as error:
-        raise InUse(
+    except failed.RayError as error:
+        raise ClusterLost(
             f"the Ray cluster has lost {what} ({type(error).__name__}); what is finished is kept, "
             "and the same command goes on from there"
         ) from None

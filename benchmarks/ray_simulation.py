@@ -159,8 +159,8 @@ def core_hours(measured: dict[str, Any]) -> Table:
     columns = ("what", "core-hours", "hours on 16 cores", "hours on 100 nodes of 16 cores")
     note = (
         "Preparation from the CPU time measured here; Table 2 from the estimates of `policrf "
-        "reproduce table2 --plan`. A training is one task: a table takes as long as its longest, and "
-        "preparation as long as the driver writes."
+        "reproduce table2 --plan`. A training is one task: a table takes as long as its longest, "
+        "and preparation as long as the driver writes."
     )
     return Table("What large jobs cost", columns, tuple(rows), note)
 

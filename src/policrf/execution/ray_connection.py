@@ -86,8 +86,13 @@ def _probe(address: str, place: str) -> None:
     except subprocess.TimeoutExpired:
         done = None
     if done is None or done.returncode != 0:
-        lines = [] if done is None else done.stderr.strip().splitlines()
-        why = f" ({lines[-1]:.160})" if lines and "Error" in lines[-1] else ""
+        said = "" if done is None else done.stderr
+        if "AuthenticationError" in said:
+            raise InvalidOption(
+                f"--ray {address}: the cluster asks for a token; set RAY_AUTH_MODE=token and give "
+                "its token as Ray wants it (RAY_AUTH_TOKEN_PATH)"
+            )
+        why = f" ({said.strip().splitlines()[-1]:.160})" if "Error" in said else ""
         raise InvalidOption(f"--ray {address}: who answers there is no Ray cluster of ours{why}")
 
 

@@ -97,13 +97,15 @@ def measure_visits(run: Run, state: State) -> None:
 
 def _visit_by_loading(arrays: Arrays, seconds: float) -> float:
     """Seconds of a visit, as those tell in which all labels were loaded: one question a clique."""
+    asking = seconds - CALL - LOAD * len(arrays.unary)
+    if asking <= 0:
+        return LEAST
     asked = arrays.clique_kind >= CUSTOM
     if not asked.any():
         return LEAST
     sizes = np.diff(arrays.clique_ptr)[asked]
     a_node = float(sizes.sum()) / len(arrays.unary)  # cliques that a node is in, on average
     questions = a_node * arrays.unary.shape[1]
-    asking = seconds - CALL - LOAD * len(arrays.unary)
     return max(LEAST, float(asking / len(sizes) * questions))
 
 

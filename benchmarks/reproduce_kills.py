@@ -3,9 +3,10 @@
     python benchmarks/reproduce_kills.py --work kills --jobs 2
 
 The process and all that it started get SIGKILL, each time at a random moment of its work: some part
-of a second after a random number of its cells; then it runs to its end. Every file that it leaves is held against those of an unbroken run (with one
-process): tables as Markdown, CSV and LaTeX without the lines that tell command and date, energies
-and pictures byte by byte. Table 4 has times, which are never the same: its rows are compared.
+of a second after a random number of its cells; then it runs to its end. Every file that it leaves
+is held against those of an unbroken run (with one process): tables as Markdown, CSV and LaTeX
+without the lines that tell command and date, energies and pictures byte by byte. Table 4 has times,
+which are never the same: its rows are compared.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     python benchmarks/reproduce_kills.py --work kills --jobs 2
 
-The process and all that it started get SIGKILL, each time at a random moment of its work; then it
-runs to its end. Every file that it leaves is held against those of an unbroken run (with one
-process): tables as Markdown, CSV and LaTeX without the lines that tell command and date, energies
-and pictures byte by byte. Table 4 has times, which are never the same: its rows are compared.
+The process and all that it started get SIGKILL, each time at a random moment of its work: some part
+of a second after a random number of its cells; then it runs to its end. Every file that it leaves
+is held against those of an unbroken run (with one process): tables as Markdown, CSV and LaTeX
+without the lines that tell command and date, energies and pictures byte by byte. Table 4 has times,
+which are never the same: its rows are compared.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import tyro
 from policrf.bench.reproduce.store import RESULT
 from policrf.evaluation.tables import Table, write_tables
 
+LOOK = 0.02  # seconds between two looks at what is finished
+LAST = 20  # cells that are never waited for: figures and timings go by too fast to hit
 HEAD_LINES = 3  # command, preset and date, versions
 TIMES = re.compile(r"\d[\d.e+-]*")  # of Table 4 and of claims about it
 
@@ -38,11 +41,10 @@ class Config:
     """Emptied first."""
     kills: int = 10
     jobs: int = 2
-    """Processes of the run that is killed."""
+    """The most processes of the runs that are killed: 1, 2, … in turn."""
     seed: int = 0
-    earliest: float = 3.0
-    latest: float = 12.0
-    """Seconds from the start of a process to its end."""
+    longest: float = 1.0
+    """Seconds from the end of the last cell that a kill waits for, at most."""
     out: Path = Path("benchmarks/results")
 
 
@@ -52,13 +54,15 @@ def command(folder: Path, jobs: int) -> list[str]:
     return [sys.executable, "-m", "policrf", *asked]
 
 
-def killed_after(words: list[str], seconds: float) -> bool:
-    """Whether the run was still at work when it was killed."""
+def killed_at(words: list[str], folder: Path, cells: int, wait: float) -> bool:
+    """Kill the run some seconds after so many cells are finished; whether it was still at work."""
     process = subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
+    while finished(folder) < cells and process.poll() is None:
+        time.sleep(LOOK)
     try:
-        process.wait(seconds)
+        process.wait(wait)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -89,25 +93,26 @@ def main(config: Config) -> None:
     subprocess.run(command(whole, 1), check=True, stdout=subprocess.DEVNULL)
     unbroken = time.perf_counter() - start
     generator, rows = np.random.default_rng(config.seed), []
-    for k in range(config.kills):
-        seconds = generator.uniform(config.earliest, config.latest)
-        landed = killed_after(command(broken, config.jobs), seconds)
-        rows.append(
-            (k + 1, f"{seconds:.1f}", "killed" if landed else "at its end", finished(broken))
-        )
+    total = finished(whole)
+    moments = np.sort(generator.integers(total - LAST, size=config.kills))
+    for k, cells in enumerate(moments):
+        jobs, wait = 1 + k % config.jobs, generator.uniform(0, config.longest)
+        landed = killed_at(command(broken, jobs), broken, int(cells), wait)
+        state = "killed" if landed else "at its end"
+        rows.append((k + 1, jobs, int(cells), f"{wait:.2f}", state, finished(broken)))
         print(*rows[-1], flush=True)
     subprocess.run(command(broken, config.jobs), check=True, stdout=subprocess.DEVNULL)
-    rows.append(("", "", "to its end", finished(broken)))
+    rows.append(("", config.jobs, "", "", "to its end", finished(broken)))
     names = sorted(path.name for path in (whole / "out").iterdir())
     assert names == sorted(path.name for path in (broken / "out").iterdir())
     other = [n for n in names if content(whole / "out" / n) != content(broken / "out" / n)]
     told = f"{len(names) - len(other)} of {len(names)} files are the same"
     told += f"; others: {', '.join(other)}" if other else ""
     note = (
-        f"SIGKILL to the process and all that it started, {config.jobs} processes; held against an "
-        f"unbroken run with one ({unbroken:.0f} s on the clock): {told}."
+        "SIGKILL to the process and all that it started; held against an unbroken run with one "
+        f"process ({unbroken:.0f} s on the clock): {told}."
     )
-    columns = ("kill", "after, s", "state", "cells finished")
+    columns = ("kill", "processes", "after cells", "and seconds", "state", "cells finished")
     table = Table("Kills at random moments", columns, tuple(rows), note)
     table.show()
     told_config = {"kills": config.kills, "jobs": config.jobs, "seed": config.seed}

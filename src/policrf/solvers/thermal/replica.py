@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 
 import numpy as np
 
@@ -167,9 +168,10 @@ class Replica:
         return True
 
     def _messages(self) -> Messages:
-        pace = Pace(self.run, FIRST_VISITS)
+        paces: dict[Callable[..., None], Pace] = {}  # a term is weighed sooner than a node visited
 
-        def in_slices(work: Callable[[int, int], None], n: int, most: float = math.inf) -> bool:
+        def in_slices(work: partial[None], n: int, most: float = math.inf) -> bool:
+            pace = paces.setdefault(work.func, Pace(self.run, FIRST_VISITS))
             return self._in_slices(work, 0, n, pace, most) == n
 
         return Messages(self.arrays, self._generator, HEAT * self.hot, in_slices)

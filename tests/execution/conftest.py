@@ -12,6 +12,8 @@ from tests.execution.processes_of import processes_with
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "POLICRF_TEST_CLUSTER"
+# Ray then listens on loopback only; it looks when it is imported, which any test may do first.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 
 
@@ -19,7 +21,6 @@ NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 def loopback():
     """What every process of a cluster inherits; the value that marks them all."""
     added = {
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on loopback only
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
         "POLICRF_COMPILE_JOBS": "1",
         MARK: uuid.uuid4().hex,

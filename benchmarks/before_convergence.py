@@ -224,7 +224,7 @@ def details(cells: list[dict[str, Any]]) -> Table:
             one["family"], one["n"], f"{one['micro']:g}", one["seconds"], len(runs),
             len(energies[RULE]), means[TRAINED], means[RULE], means[TUNED], best, means[best],
             str(less), sum(run["weights"] is not None for run in runs),
-            " ".join(f"{name}={value}" for name, value in changes(runs[0])),
+            changes(runs[0]),
         ))  # fmt: skip
     columns = (
         "family", "N", "µs a node", "training, s", "runs", "fresh", "trained", "untrained rule",
@@ -240,9 +240,10 @@ def details(cells: list[dict[str, Any]]) -> Table:
     return Table("Before convergence, by family", columns, tuple(body), note)
 
 
-def changes(found: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Numbers that are not at their default."""
-    return list(Numbers.from_dict(found["numbers"]).changes.items())
+def changes(found: dict[str, Any]) -> str:
+    """Numbers that are not at their default; weights of moves are learned ones."""
+    told = Numbers.from_dict(found["numbers"]).changes
+    return " ".join(f"{k}={'learned' if k == 'move_weights' else v}" for k, v in told.items())
 
 
 def all_cells(journal: Journal) -> list[dict[str, Any]]:

@@ -167,7 +167,10 @@ def details(rows: list[dict[str, Any]]) -> Table:
     body = []
     for row in rows:
         numbers = Numbers.from_dict(row["numbers"])
-        changed = [f"{name}={value}" for name, value in numbers.changes.items()]
+        changed = [
+            f"{name}={'learned' if name == 'move_weights' else value}"
+            for name, value in numbers.changes.items()
+        ]
         means = {name: float(np.mean(values)) for name, values in row["energies"].items()}
         tuned = means.get("tuned", means["default"])
         body.append((

@@ -207,7 +207,7 @@ def _print(report: dict[str, Any]) -> None:
     for place, other in enumerate(report["others"], start=2):
         proof = ", proven" if other["optimal"] else ""
         print(f"solution {place}: energy {other['energy']:.9g}{proof}")
-    if 1 + len(report["others"]) < report["asked"]:
+    if 1 + len(report["others"]) < report.get("asked", 1):
         print(f"no more than these were found; {report['asked']} were asked for")
     for file in filter(None, (report["out"], report.get("mpe"))):
         print(f"labels written to {file}")

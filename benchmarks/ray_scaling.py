@@ -138,8 +138,8 @@ def throughput(config: Config, folder: Path, found: dict[str, Any]) -> Table:
         f"evaluate with {', '.join(config.solvers)}; best of {config.rounds * config.trials}. "
         "From CPU times, so that others on the machine count for nothing: a run takes what its "
         "busiest process takes, or half of what driver, Ray and workers take together, since "
-        f"there are two cores; waiting is left out. The last column is by the clock, on a machine "
-        f"that others used as well. Reaching a local cluster takes {found['connect']:.1f} s before."
+        "there are two cores; waiting is left out. The last column is by the clock. "
+        f"Reaching a local cluster takes {found['connect']:.1f} s before."
     )
     columns = (
         "command", "images/s, 1 worker", "2 workers", "speed-up", "≥ 1.7", "by the clock",

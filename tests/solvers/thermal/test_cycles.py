@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.timing import best_of_several
 
 import policrf as pc
 from policrf.errors import InvalidOption
@@ -141,6 +142,7 @@ def test_messages_are_crossed_in_whatever_the_number_of_threads():
     assert short[1].energy < short[0].energy
 
 
+@best_of_several
 def test_time_is_used_and_kept():
     crf = make_frustrated("random", 2000, seed=7)
     pc.solve(crf, "annealing", seconds=0.05)

@@ -11,7 +11,8 @@ import pytest
 import policrf as pc
 from policrf.errors import InvalidInstance, InvalidOption
 from policrf.learn.calls.fit import Fitter
-from policrf.learn.calls.questions import Answers, ask_around, spread_labelings
+from policrf.learn.calls.learning import Learner
+from policrf.learn.calls.questions import Answers, ask_around, calls_of, spread_labelings
 from policrf.learn.calls.surrogate import fit_surrogate
 from policrf.learn.calls.train_calls import read_calls
 from policrf.policy.stand_in.model import replaced
@@ -50,6 +51,21 @@ def test_a_fitted_stand_in_tells_what_the_function_would() -> None:
         plain_errors.append(abs(plain.energy(labels) - energy))
     assert np.mean(errors) < 1.0  # of 0 to 40 for the four cliques
     assert np.mean(plain_errors) < 4.0
+
+
+def test_what_is_returned_has_heard_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, heard = Learner([dear_crf(seed) for seed in range(4)], 400, lambda n: 1e-5 * n), []
+    fit = Learner.fit
+
+    def fit_and_tell(self: Learner, steps: int) -> Any:
+        heard.append((calls_of(self.answers), fit(self, 1)))
+        return heard[-1][1]
+
+    monkeypatch.setattr(Learner, "fit", fit_and_tell)
+    learned = learner.learn(60.0)
+    assert learned.calls == calls_of(learner.answers) == heard[-1][0] >= 400
+    assert learned.stand_ins is heard[-1][1]
+    assert len(learned.gains) == learned.rounds == len(heard) - 1 > 1
 
 
 def test_training_wins_without_a_call_and_says_so(tmp_path: Path) -> None:

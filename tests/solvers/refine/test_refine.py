@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.timing import best_of_several
 
 import policrf as pc
 from policrf.crf.changes import load_labels
 from policrf.crf.state import new_state
 from policrf.errors import InvalidOption, UnknownName, UnsupportedPotential
+from policrf.evaluation.cpu_time import cpu_budgets
+from policrf.scenes import make_family
 from policrf.solvers.moves.indexed_heap import empty_heap
 from policrf.solvers.moves.local_search import centred, descend, keep, new_search, undo
 from policrf.solvers.refine.refine_boxes import box_move
@@ -196,3 +199,13 @@ def test_options_of_the_start():
         pc.solve(crf, "refine", start="nobody")
     with pytest.raises(InvalidOption, match="limit"):
         pc.solve(crf, "refine:start=brute_force", start="brute_force:limit=0")
+
+
+@best_of_several
+def test_a_clique_of_all_nodes_gains_from_more_time():
+    """Random moves come first there too: those that converge find nothing in so little time."""
+    crf = make_family("label_cost", 576, 6, seed=1)
+    pc.solve(crf, "refine", seconds=0.1)
+    with cpu_budgets():
+        short, longer = (pc.solve(crf, "refine", seconds=seconds) for seconds in (0.006, 0.012))
+    assert longer.energy <= 1.005 * short.energy

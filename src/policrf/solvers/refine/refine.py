@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from policrf.crf.arrays import PARTIAL
-from policrf.crf.potentials import COMPLETE
 from policrf.solvers.feasibility.allowed_start import allowed_start
 from policrf.solvers.moves.local_search import slice_size
 from policrf.solvers.numbers import DEFAULT, Numbers, search_options
@@ -120,14 +118,12 @@ def refine_on(
 def _converges_first(run: Run) -> bool:
     """Whether moves that converge are worth more than random ones at first, and have the time.
 
-    That is where half-way questions about all cliques once take more than the time left, and where
-    a clique has most of the nodes: a move on it is one on the whole CRF.
+    That is where half-way questions about all cliques once take more than the time left.
     """
-    left, arrays = run.remaining(), run.crf.arrays
+    left = run.remaining()
     if left == np.inf or left < CONVERGING_TIME + CONVERGING_NODE_TIME * run.crf.n_nodes:
         return False
     cost = question_cost(run)
-    if slice_size(arrays) * cost.visit > SLICE_SHARE * left:
+    if slice_size(run.crf.arrays) * cost.visit > SLICE_SHARE * left:
         return False
-    asked = np.diff(arrays.clique_ptr)[arrays.custom[:, PARTIAL] != COMPLETE]
-    return bool(2 * asked.max(initial=0) > run.crf.n_nodes or cost.policy > left)
+    return bool(cost.policy > left)

@@ -50,7 +50,7 @@ def run(config: Request) -> None:
     catalogue.data.check()
     shop = Shop(store, catalogue.data, executor_for(config.jobs, config.ray))
     cells = wanted(catalogue, config.target)
-    planned = plan(cells, shop, config.longest)
+    planned = plan(cells, shop, config.longest, config.only)
     if config.plan:
         _print([_plan_table(planned)], config.json)
         return

@@ -133,6 +133,16 @@ def test_cells_without_data_or_too_long_are_left_out_with_what_needs_them(tmp_pa
     run(planned, shop, Watch(begin=lambda cell: pytest.fail(f"{cell.name} was begun")))
 
 
+def test_only_named_cells_are_run_and_what_they_need(tmp_path):
+    catalogue = Catalogue(Reproduce(preset="quick"))
+    shop, cells = Shop(Store(tmp_path), catalogue.data), wanted(catalogue, "table2")
+    asked = [entry.cell for entry in plan(cells, shop, only=("MCTS R2",)) if not entry.left_out]
+    assert {"prepare", "calibrate", "train", "score"} == {cell.kind for cell in asked}
+    assert all("MCTS R2" in cell.name for cell in asked if cell.kind in ("train", "score"))
+    with pytest.raises(InvalidOption, match="no cell's name has 'MCTS R3'; --plan"):
+        plan(cells, shop, only=("MCTS R3",))
+
+
 def test_some_of_several_seeds_are_a_mean_in_percent(tmp_path):
     store, catalogue = Store(tmp_path), paper()
     lookup = Lookup(catalogue, store)

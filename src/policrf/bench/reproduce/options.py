@@ -45,6 +45,8 @@ class Reproduce:
     """Processes."""
     longest: float | None = None
     """Leave out cells that are estimated to take longer than this many seconds."""
+    only: tuple[str, ...] = ()
+    """Run only cells whose name has one of these texts ("MCTS R2"), and what they need."""
     data_sets: tuple[str, ...] = ()
     """Only these data sets: voc, mots."""
     sizes: tuple[int, ...] = ()

@@ -16,6 +16,7 @@ from policrf.bench.reproduce.cells import Cell, in_order
 from policrf.bench.reproduce.estimates import Estimates
 from policrf.bench.reproduce.jobs.work import Shop, work_on
 from policrf.bench.reproduce.store import Store
+from policrf.errors import InvalidOption
 from policrf.execution.executor import each
 from policrf.execution.processes import Processes
 
@@ -43,8 +44,18 @@ class Watch:
     end: Callable[[Cell], None] = lambda cell: None
 
 
-def plan(cells: Sequence[Cell], shop: Shop, longest: float | None = None) -> list[Planned]:
-    """All cells and what they need, in the order they would run in."""
+def plan(
+    cells: Sequence[Cell], shop: Shop, longest: float | None = None, only: Sequence[str] = ()
+) -> list[Planned]:
+    """All cells and what they need, in the order they would run in.
+
+    Left out is what takes longer than `longest` seconds, and what no cell needs whose name has one
+    of the texts in `only`.
+    """
+    named = in_order(cell for cell in cells if any(text in cell.name for text in only))
+    if only and not named:
+        raise InvalidOption(f"no cell's name has {' or '.join(map(repr, only))}; --plan lists them")
+    chosen = {cell.key for cell in named} if only else None
     estimates = Estimates(shop.store, shop.data.counts())
     planned: list[Planned] = []
     out: dict[str, str] = {}
@@ -53,6 +64,8 @@ def plan(cells: Sequence[Cell], shop: Shop, longest: float | None = None) -> lis
         seconds = shop.store.seconds(cell) if finished else estimates.seconds(cell)
         assert seconds is not None
         why = "" if finished else _why_left_out(cell, shop, seconds, longest, out)
+        if not (finished or why or chosen is None or cell.key in chosen):
+            why = "not asked for"
         out[cell.key] = why
         planned.append(Planned(cell, seconds, finished, why))
     return planned

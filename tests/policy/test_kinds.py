@@ -12,7 +12,7 @@ import policrf as pc
 from policrf.errors import InvalidOption
 from policrf.learn.train import train
 from policrf.policy.engine import Engine
-from policrf.policy.network import KINDS, Kind
+from policrf.policy.kinds import KINDS, Kind
 from policrf.testing.batch import make_batch
 from policrf.testing.network import PolicyNetwork
 

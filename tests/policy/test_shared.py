@@ -13,7 +13,8 @@ import policrf as pc
 from policrf.crf.features import feature_names
 from policrf.errors import InvalidOption
 from policrf.policy.engine import Engine
-from policrf.policy.network import PAPER_BLOCKS, STATIC_INPUTS, UNIT_BLOCKS
+from policrf.policy.kinds import STATIC_INPUTS
+from policrf.policy.network import PAPER_BLOCKS, UNIT_BLOCKS
 from policrf.policy.shared.static_inputs import block_of, static_inputs
 from policrf.testing import random_crf
 

@@ -40,7 +40,7 @@ from policrf.learn.options.flat_fields import with_fields
 from policrf.learn.run_folder import CHECKPOINT
 from policrf.learn.tuning.paired import LEAST
 from policrf.learn.tuning.race import Report
-from policrf.policy.network import KINDS
+from policrf.policy.kinds import KINDS
 from policrf.policy.policy import Policy
 from policrf.solvers import solve
 from policrf.types import IntArray

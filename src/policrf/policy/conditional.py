@@ -36,15 +36,9 @@ from policrf.crf.units import cost_unit
 from policrf.crf.valued.clique_value import add_custom_costs
 from policrf.crf.valued.value_changes import add_partial_costs
 from policrf.mdp.completion import Completion, new_completion, relaxed_support
+from policrf.policy.kinds import AGREE_INPUT, DEFAULT_INPUT, MARGIN_INPUT, N_INPUTS, SUPPORT_INPUT
 from policrf.policy.net import COMPLETED, EXPECTED, PARTIAL
-from policrf.policy.network import (
-    AGREE_INPUT,
-    DEFAULT_INPUT,
-    MARGIN_INPUT,
-    N_INPUTS,
-    SUPPORT_INPUT,
-    Spec,
-)
+from policrf.policy.network import Spec
 from policrf.types import Float32Array, FloatArray, IntArray
 
 LEVELS = 8

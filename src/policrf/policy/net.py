@@ -10,16 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from policrf.policy.kinds import INPUTS, SOURCES, STATE_INPUTS, STATIC_INPUTS
 from policrf.policy.lanes import padded
-from policrf.policy.network import (
-    COSTS,
-    INPUTS,
-    SOURCES,
-    STATE_INPUTS,
-    STATIC_INPUTS,
-    Spec,
-    Weights,
-)
+from policrf.policy.network import COSTS, Spec, Weights
 from policrf.types import Float32Array, IntArray
 
 PARTIAL, COMPLETED, RELAXED, EXPECTED = range(len(COSTS))

@@ -12,6 +12,7 @@ from policrf.crf.state import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
 from policrf.policy.conditional import margins, relative_costs, special_inputs, squashed
+from policrf.policy.kinds import MARGIN_INPUT, N_INPUTS
 from policrf.policy.lanes import add, load, multiply_add, relu, spread, store, total
 from policrf.policy.layers import ZERO, dense, embed, send
 from policrf.policy.net import (
@@ -31,7 +32,6 @@ from policrf.policy.net import (
     WIDTH,
     Net,
 )
-from policrf.policy.network import MARGIN_INPUT, N_INPUTS
 from policrf.policy.shared.clique_counts import count_all
 from policrf.policy.shared.scores import shared_scores
 from policrf.policy.work import Work

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from policrf.crf.arrays import COUNTS
 from policrf.crf.model import CRF
 from policrf.mdp.tournament import Tournament, new_tournament
+from policrf.policy.kinds import N_INPUTS, STATE_INPUTS
 from policrf.policy.lanes import padded
 from policrf.policy.net import COLUMNS, HIDDEN, LAYERS, SEES_COSTS, STATIC_LAYERS, WIDTH, Net
-from policrf.policy.network import N_INPUTS, STATE_INPUTS
 from policrf.policy.shared.clique_counts import Counted, new_counted
 from policrf.types import Float32Array, FloatArray, IntArray
 

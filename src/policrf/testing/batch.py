@@ -19,7 +19,8 @@ from policrf.mdp.completion import Completion, complete
 from policrf.mdp.graph import build_graph
 from policrf.mdp.state import allowed_labels, default_labels
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
-from policrf.policy.network import COSTS, INPUTS, Spec
+from policrf.policy.kinds import INPUTS
+from policrf.policy.network import COSTS, Spec
 from policrf.policy.shared.state_views import view_states
 from policrf.policy.shared.static_inputs import static_inputs
 from policrf.types import Float32Array, FloatArray, IntArray

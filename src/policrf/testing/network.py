@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from policrf.policy.conditional import LARGEST_MARGIN
-from policrf.policy.network import MARGIN_INPUT, Spec, Weights
+from policrf.policy.kinds import MARGIN_INPUT
+from policrf.policy.network import Spec, Weights
 from policrf.policy.policy import Policy
 from policrf.testing.batch import Batch
 

@@ -31,8 +31,8 @@ from policrf.mdp.step_rewards import LabelValues, finite_rewards_of, new_label_v
 from policrf.mdp.tournament import champion
 from policrf.policy.conditional import label_inputs, margins, relative_costs
 from policrf.policy.engine import Engine, Parts
+from policrf.policy.kinds import INPUTS
 from policrf.policy.net import COST_MODE
-from policrf.policy.network import INPUTS
 from policrf.policy.step import step
 from policrf.random_numbers import Generator, new_generator
 from policrf.travel import packed, unpacked

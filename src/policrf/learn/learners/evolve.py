@@ -25,7 +25,8 @@ from policrf.learn.experience.corpus import Instances
 from policrf.learn.experience.engines import kept_engines
 from policrf.learn.learners.learner import Learner, initial_weights
 from policrf.learn.options import Evolve
-from policrf.policy.network import KINDS, Spec
+from policrf.policy.kinds import KINDS
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.solvers.refine.refine_rounds import Moves, refine_labels
 from policrf.types import FloatArray

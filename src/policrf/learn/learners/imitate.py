@@ -30,7 +30,8 @@ from policrf.learn.learners.targets import BestKnown
 from policrf.learn.options import Imitate
 from policrf.mdp.state import default_labels
 from policrf.policy.conditional import completion_of
-from policrf.policy.network import MARGIN_INPUT, Spec
+from policrf.policy.kinds import MARGIN_INPUT
+from policrf.policy.network import Spec
 from policrf.policy.policy import Policy
 from policrf.policy.shared.static_inputs import static_inputs
 from policrf.types import Float32Array, FloatArray, IntArray

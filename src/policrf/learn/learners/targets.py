@@ -20,7 +20,7 @@ from policrf.learn.experience.acting import Trail
 from policrf.learn.experience.corpus import Instances
 from policrf.learn.experience.replay import LabelArray, Steps, returns, states_before
 from policrf.learn.options import Returns
-from policrf.policy.network import INPUTS
+from policrf.policy.kinds import INPUTS
 from policrf.types import BoolArray, Float32Array, FloatArray, IntArray
 
 

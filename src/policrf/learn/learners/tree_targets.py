@@ -36,7 +36,8 @@ from policrf.mdp.rewards import RewardCall
 from policrf.mdp.state import default_labels
 from policrf.mdp.step_rewards import new_label_values
 from policrf.policy.conditional import completion_of, label_inputs, margins, relative_costs
-from policrf.policy.network import COSTS, INPUTS, Spec
+from policrf.policy.kinds import INPUTS
+from policrf.policy.network import COSTS, Spec
 from policrf.types import FloatArray, IntArray
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from policrf.errors import InvalidOption
 from policrf.learn.options import groups
 from policrf.learn.options.groups import at_least, one_of
-from policrf.policy.network import Network, check_kind
+from policrf.policy.kinds import check_kind
+from policrf.policy.network import Network
 
 if TYPE_CHECKING:
     from policrf.search.search import SearchOptions

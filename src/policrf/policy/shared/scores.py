@@ -9,6 +9,7 @@ from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph
 from policrf.policy.conditional import margins, squashed
 from policrf.policy.halfway import touch
+from policrf.policy.kinds import MARGIN_INPUT
 from policrf.policy.lanes import load, multiply_add, relu, spread, total
 from policrf.policy.layers import ZERO
 from policrf.policy.net import (
@@ -21,7 +22,6 @@ from policrf.policy.net import (
     SQUASH,
     Net,
 )
-from policrf.policy.network import MARGIN_INPUT
 from policrf.policy.shared.clique_counts import counts_change
 from policrf.policy.shared.state_view import COSTS, N_STATE, refresh_view, state_inputs
 from policrf.policy.work import Work

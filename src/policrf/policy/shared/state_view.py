@@ -24,7 +24,7 @@ from policrf.policy.conditional import (
     margins,
     squashed,
 )
-from policrf.policy.network import DEFAULT_INPUT, INPUTS, STATE_INPUTS
+from policrf.policy.kinds import DEFAULT_INPUT, INPUTS, STATE_INPUTS
 from policrf.policy.shared.clique_counts import Counted, label_share
 from policrf.types import Float32Array, FloatArray
 

@@ -10,8 +10,9 @@ from policrf.crf.instance import Instance
 from policrf.crf.state import State
 from policrf.mdp.completion import Completion
 from policrf.mdp.graph import Graph, build_graph
+from policrf.policy.kinds import STATE_INPUTS
 from policrf.policy.network import COSTS as COST_NAMES
-from policrf.policy.network import STATE_INPUTS, Spec
+from policrf.policy.network import Spec
 from policrf.policy.shared.clique_counts import Counted, count_all, new_counted
 from policrf.policy.shared.state_view import COSTS, refresh_view, state_inputs
 from policrf.types import Float32Array, FloatArray

@@ -20,7 +20,8 @@ from policrf.crf.features import unary_distribution
 from policrf.crf.instance import Instance
 from policrf.crf.potentials import AGREE, SUPPORT
 from policrf.mdp.completion import Completion
-from policrf.policy.network import STATIC_INPUTS, Spec
+from policrf.policy.kinds import STATIC_INPUTS
+from policrf.policy.network import Spec
 from policrf.types import Float32Array, FloatArray, IntArray
 
 LARGEST_MARGIN = 1e6  # as of the engine's margins

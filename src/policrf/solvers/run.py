@@ -94,14 +94,14 @@ class Run:
         return time.perf_counter() - compile_seconds() - self._start
 
     def remaining(self) -> float:
-        """Seconds left of the budget; inf without one."""
+        """Seconds left: inf without a budget, 0 once the callback or the calls say so."""
+        if self._stop or (self.limit is not None and self.limit.refused):
+            return 0.0
         return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed())
 
     def expired(self) -> bool:
         """Whether to stop now: a budget is spent, or the callback asked for it."""
-        if self.limit is not None and self.limit.refused:
-            return True
-        return self._stop or (self.seconds is not None and self.elapsed() >= self.seconds)
+        return self.remaining() == 0.0
 
     def start_labels(self) -> IntArray:
         """Where a local search starts: a copy of the caller's labeling, or the unary argmin.

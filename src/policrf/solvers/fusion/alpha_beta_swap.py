@@ -30,7 +30,7 @@ def alpha_beta_swap(run: Run, *, start: str = "icm", sweeps: int = 20) -> None:
     ----------
     start
         The solver to start with, unless labels are given, as in `solve`; it gets a fifth of the
-        time.
+        time, or 50 ms.
     sweeps
         Maximum number of rounds over all pairs of labels.
     """

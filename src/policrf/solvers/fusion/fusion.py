@@ -28,7 +28,7 @@ def fusion(run: Run, *, start: str = "icm", rounds: int = 20, draws: int = 4) ->
     ----------
     start
         The solver to start with, unless labels are given, as in `solve`; it gets a fifth of the
-        time.
+        time, or 50 ms.
     rounds
         Maximum number of rounds over all proposals.
     draws

@@ -20,7 +20,7 @@ from policrf.crf.changes import load_labels
 from policrf.crf.model import CRF
 from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
-from policrf.solvers.cuts.expansion_move import expand_each
+from policrf.solvers.cuts.expansion_move import SLICE, expand_each
 from policrf.solvers.moves.indexed_heap import Heap, empty_heap
 from policrf.solvers.moves.local_search import (
     LENGTH,
@@ -43,7 +43,6 @@ from policrf.types import BoolArray, IntArray
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
 SWEEPS = 10  # rounds over the labels in a cut move
-ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
 class Moves(NamedTuple):
@@ -176,13 +175,13 @@ def _cuts(
 ) -> Iterator[tuple[str, int]]:
     """One cut move."""
     network = cuts.problem.network
-    size = max(1, ARCS // (len(network.head) + len(network.excess)))
+    size = max(1, SLICE // (len(network.head) + len(network.excess)))
     order = cuts.order[: prepare_cuts(a, s, q, cuts, restart)]
-    cursor = np.zeros(2, np.int64)
-    for _ in range(0, SWEEPS * len(order), size):
-        if cursor[1] < len(order):
-            expand_each(cuts.problem, cuts.state, order, cursor, size)
-            yield "cuts", 0
+    cursor, moves = np.zeros(2, np.int64), cuts.state.changes.moves
+    last = int(moves[0]) + SWEEPS * len(order)
+    while cursor[1] < len(order) and moves[0] < last:
+        expand_each(cuts.problem, cuts.state, order, cursor, size)
+        yield "cuts", 0
     yield from _settle("cuts", a, s, q, partial(propose, a, s, q, heap, cuts), cuts)
 
 

@@ -139,7 +139,7 @@ def _one_round(
             yield "pairs", pair_moves(a, s, q, first, last)
         counting = a.clique_label >= 0
         if not counting.all():
-            for first, last in _slices(len(counting), size // 100):
+            for first, last in _slices(len(counting), max(1, size // 40)):
                 yield "pairs", table_pair_moves(a, s, q, first, last)
         yield from _singles(a, s, q)
     if moves.growth:

@@ -81,7 +81,8 @@ class Run:
         self._callback = callback
         self._stop = False
         a = self.crf.arrays
-        self._last_offer = OFFER * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+        self.offer_seconds = OFFER * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+        """What offering labels takes, about."""
         self._start = time.perf_counter() - compile_seconds()
         self._calls = int(self.crf.arrays.calls[0])
         if initial is not None:
@@ -106,7 +107,7 @@ class Run:
             return 0.0
         if self.seconds is None:
             return float("inf")
-        return max(0.0, self.seconds - self._last_offer - self.elapsed())
+        return max(0.0, self.seconds - self.offer_seconds - self.elapsed())
 
     def expired(self) -> bool:
         """Whether to stop now: a budget is spent, or the callback asked for it."""

@@ -10,7 +10,8 @@ from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.fusion.binary_energy import BinaryEnergy, between
 from policrf.solvers.fusion.fuse import Fuser
 from policrf.solvers.fusion.proposals import best_others, drawn_near
-from policrf.solvers.fusion.roof_duality import persistent_labels
+from policrf.solvers.fusion.roof_duality import doubled, persistent_labels
+from policrf.solvers.run import Run
 
 SOLVERS = ["fusion", "alpha_beta_swap"]
 
@@ -75,7 +76,7 @@ def random_energy(seed, n=9):
 def test_persistent_labels_raise_no_energy(seed):
     """From every labeling, and some minimum has them all."""
     energy = random_energy(seed)
-    found = persistent_labels(energy)
+    found = persistent_labels(doubled(energy))
     decided = found >= 0
     values = {}
     for x in itertools.product((0, 1), repeat=len(found)):
@@ -89,12 +90,12 @@ def test_persistent_labels_raise_no_energy(seed):
 
 
 def test_roof_duality_decides_much_and_a_submodular_energy_is_solved():
-    decided = [float((persistent_labels(random_energy(seed)) >= 0).mean()) for seed in range(40)]
+    decided = [float((persistent_labels(doubled(random_energy(seed))) >= 0).mean()) for seed in range(40)]
     assert np.mean(decided) > 0.5
     for seed in range(10):
         energy = random_energy(seed)
         energy = energy._replace(weights=-np.abs(energy.weights) - 0.1)
-        found = persistent_labels(energy)
+        found = persistent_labels(doubled(energy))
         least = min(
             value(energy, np.array(x, float)) for x in itertools.product((0, 1), repeat=len(found))
         )
@@ -109,7 +110,7 @@ def test_a_fusion_lowers_the_energy_or_changes_nothing(seed):
     labels = rng.integers(0, 3, 8)
     for _ in range(20):
         before, kept = crf.energy(labels), labels.copy()
-        if Fuser(crf).fuse(labels, rng.integers(0, 3, 8)):
+        if Fuser(Run(crf, "fusion")).fuse(labels, rng.integers(0, 3, 8)):
             assert crf.energy(labels) < before
         else:
             assert (labels == kept).all()

@@ -37,14 +37,13 @@ from policrf.solvers.moves.subset_search import (
     new_subsets,
     update_reach,
 )
-from policrf.solvers.refine.refine_rounds import Moves, improve
+from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.pace import Pace
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, FloatArray, IntArray
 
 STEPS, CUSTOM_STEPS = 5_000, 50  # trials of the subset search in the first kernel call
-SEARCH_TIME = 2e-8  # seconds a node or edge to begin a search with
 GRAPH_TIME = 2e-7  # seconds for each two nodes that are neighbours, to find all of them
 
 
@@ -73,7 +72,7 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
         starts.insert(0, first.labels.copy())
     run.offer(starts[0])
     for labels in starts:
-        if run.remaining() < SEARCH_TIME * (run.crf.n_nodes + len(run.crf.arrays.edges)):
+        if run.remaining() <= seconds_to_begin(run.crf.arrays):
             break
         improve(run.crf, labels, large, run.expired)
         run.offer(labels)

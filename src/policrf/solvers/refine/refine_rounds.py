@@ -42,6 +42,7 @@ from policrf.solvers.refine.refine_regions import region_move
 from policrf.types import BoolArray, IntArray
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
+BEGIN = 1e-7  # seconds a node, an edge or a clique's member to begin with
 SWEEPS = 10  # rounds over the labels in a cut move
 
 
@@ -75,6 +76,11 @@ def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> In
     refined = crf.checked_labels(labels)
     improve(crf, refined, Moves() if moves is None else moves)
     return refined
+
+
+def seconds_to_begin(a: Arrays) -> float:
+    """About what `improve` takes before its first move."""
+    return BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
 
 
 def improve(

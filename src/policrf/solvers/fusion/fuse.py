@@ -20,6 +20,7 @@ from policrf.types import IntArray
 
 TAKEN = (Potts, Pairwise, Tables)
 BEGIN = 2e-7  # seconds a node, an edge or a clique's member that a move takes before its cut
+SHARE = 0.5  # of the time, after which search goes on otherwise (`go_on`)
 LIMIT = f"tables of up to {ORDER} nodes"
 
 
@@ -42,11 +43,16 @@ class Fuser:
         self.moves = 0
         self.asked, self.decided = 0, 0
         """Nodes that proposals wanted to change, and those of them that roof duality decided."""
+        self._to_leave = 0.0 if run.seconds is None else (1 - SHARE) * run.seconds
         self._begins = BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
 
     def has_time(self) -> bool:
-        """Whether a move may come to its cut: to make a proposal takes no longer than the rest."""
-        return self.run.remaining() > 2 * self._begins
+        """Whether another move is to begin, and may come to its cut.
+
+        To make a proposal takes no longer than the rest of what comes before that.
+        """
+        left = self.run.remaining()
+        return left > max(2 * self._begins, self._to_leave)
 
     def fuse(self, labels: IntArray, proposal: IntArray) -> bool:
         """Improve `labels` [N] in place by parts of the proposal; whether their energy fell."""

@@ -29,6 +29,7 @@ MOST_LABELS = 60_000  # of a part that toulbar2 is asked about at all
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 # What is written down and read by a backend in a second, about.
 COLUMNS_A_SECOND, FUNCTIONS_A_SECOND = 1e5, 1e4
+PROCESS = 0.05  # seconds until toulbar2's process has started
 CLOSED = 0.2  # what a clique with one open member costs, in parts of one with more
 
 
@@ -167,7 +168,7 @@ class Part:
         a, deadline = self.sub.arrays, self.run.elapsed() + seconds
         open_cliques = len(self._open_kinds(least=2))
         functions = len(a.edges) + open_cliques + CLOSED * (len(a.clique_kind) - open_cliques)
-        if functions > FUNCTIONS_A_SECOND * seconds:
+        if functions > FUNCTIONS_A_SECOND * (seconds - PROCESS):
             return
         network = build_network(self.sub.arrays, self.sub.alive, self._late(deadline))
         if network is None:

@@ -23,7 +23,7 @@ import numpy as np
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxSupport, Pairwise
 from policrf.solvers.cuts.crossover import Incumbent
-from policrf.solvers.cuts.expansion_descent import Descent
+from policrf.solvers.cuts.expansion_descent import Descent, seconds_to_begin
 from policrf.solvers.cuts.expansion_problem import without_quotas
 from policrf.solvers.cuts.pair_crossover import is_of_pairs, pair_mixture
 from policrf.solvers.cuts.quota_lagrangian import ascend
@@ -68,7 +68,7 @@ def alpha_expansion(
     require_choice("hop2", hop2, Hop2)
     require_whole_numbers(orders=orders, sweeps=sweeps, iterations=iterations)
     refuse_what_no_cut_takes(run.crf, run.solver)
-    if run.expired():
+    if run.remaining() <= seconds_to_begin(run.crf.arrays):
         return
 
     descent = Descent(run, sweeps)

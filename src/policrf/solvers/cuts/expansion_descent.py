@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import BoxSupport
 from policrf.solvers.cuts.expansion_move import SLICE, expand_each
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
@@ -13,8 +14,13 @@ from policrf.solvers.moves.icm import local_minimum
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-LAY_OUT = 2e-8  # seconds an arc or node that a move begins with, before that is known
+LAY_OUT = 2e-8  # seconds an arc or node takes before a move, about
 MANY = 50  # a sweep that changes fewer nodes than this part of them ends a rough descent
+
+
+def seconds_to_begin(a: Arrays) -> float:
+    """About what a descent takes before its first move."""
+    return LAY_OUT * (len(a.unary) + 2 * len(a.edges) + 2 * len(a.clique_nodes))
 
 
 class Descent:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
@@ -90,7 +91,8 @@ def test_persistent_labels_raise_no_energy(seed):
 
 
 def test_roof_duality_decides_much_and_a_submodular_energy_is_solved():
-    decided = [float((persistent_labels(doubled(random_energy(seed))) >= 0).mean()) for seed in range(40)]
+    networks = [doubled(random_energy(seed)) for seed in range(40)]
+    decided = [float((persistent_labels(network) >= 0).mean()) for network in networks]
     assert np.mean(decided) > 0.5
     for seed in range(10):
         energy = random_energy(seed)
@@ -179,3 +181,14 @@ def test_nodes_that_everything_forbids_keep_their_labels_in_random_proposals():
         drawn = [drawn_near(crf, labels, np.random.default_rng(seed)) for seed in range(20)]
     assert all(proposal[1] == 1 for proposal in drawn)
     assert any((proposal != labels).any() for proposal in drawn)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@best_of_several
+def test_a_cut_that_takes_too_long_is_given_up(solver):
+    rng = np.random.default_rng(0)
+    crf = pc.grid(rng.uniform(size=(250, 250, 4)), 0.3)
+    pc.solve(crf, solver, seconds=0.5)
+    start = pc.solve(crf, "icm", go_on=False).labels
+    for seconds in (0.03, 0.1, 0.2):
+        assert -0.2 * seconds < lateness(crf, solver, seconds, initial=start) < 0.006

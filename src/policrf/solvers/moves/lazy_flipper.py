@@ -37,8 +37,8 @@ from policrf.solvers.moves.subset_search import (
     new_subsets,
     update_reach,
 )
-from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.pace import Pace
+from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, FloatArray, IntArray

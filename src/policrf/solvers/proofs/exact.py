@@ -100,6 +100,6 @@ def exact(
 
 def _has_time(run: Run, crf: CRF, alive: BoolArray) -> bool:
     """Whether there is time to look at what is left: the share of nodes with a choice counts."""
-    a, choices = crf.arrays, np.count_nonzero(alive.sum(axis=1) > 1)
+    a, choices = crf.arrays, int((alive.sum(axis=1) > 1).sum())
     size = len(a.unary) + len(a.edges) + len(a.clique_nodes)
     return run.remaining() > BEGIN * size * choices / len(a.unary)

@@ -28,7 +28,7 @@ from policrf.solvers.call_limit import limited_calls
 from policrf.solvers.claims import FINE, Terms, terms_of
 from policrf.types import Callback, IntArray, Progress, Solution
 
-OFFER = 5e-9  # seconds a node, an edge or a clique's member that offering labels takes
+OFFER = 1e-8  # seconds a node, an edge or a clique's member that offering labels takes
 
 
 class Run:

@@ -51,8 +51,7 @@ class Fuser:
 
         To make a proposal takes no longer than the rest of what comes before that.
         """
-        left = self.run.remaining()
-        return left > max(2 * self._begins, self._to_leave)
+        return self.run.remaining() > max(2 * self._begins, self._to_leave)
 
     def fuse(self, labels: IntArray, proposal: IntArray) -> bool:
         """Improve `labels` [N] in place by parts of the proposal; whether their energy fell."""

@@ -52,7 +52,7 @@ def search_first(
         shares.pop("belief_propagation", None)
     if alone:
         shares["tree_reweighted"] = ALONE
-        labels = _searched(run, crf, labels)
+        labels = _searched(run, crf, labels, lost)
     for solver, share in shares.items():
         if run.expired() or run.proven():
             break
@@ -84,13 +84,15 @@ def search_last(run: Run) -> None:
     run.inherit(found)
 
 
-def _searched(run: Run, crf: CRF, labels: IntArray) -> IntArray:
+def _searched(run: Run, crf: CRF, labels: IntArray, lost: float) -> IntArray:
     """The better of `labels` and those of a short search, with a limit: a proof is far away."""
     if run.seconds is None:
         return labels
+    initial = None if run.initial is None else labels
     seconds = min(START_TIME, run.remaining())
-    found = solve(crf, "refine", seconds=seconds, seed=run.seed, initial=run.initial)
+    found = solve(crf, "refine", seconds=seconds, seed=run.seed, initial=initial)
     run.offer(found.labels)
+    _claim(run, found, lost)
     return min(labels, found.labels, key=crf.energy)
 
 

@@ -5,7 +5,7 @@ Others who use the machine then take nothing from anybody's budget.
 
 from __future__ import annotations
 
-import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,5 +44,9 @@ def cpu_budgets(patience: float = PATIENCE) -> Iterator[None]:
 
 def _children() -> float:
     """CPU seconds of this process's children: those that have ended, and solvers' helpers."""
-    times = os.times()
-    return times.children_user + times.children_system + helper_processes.cpu_seconds()
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime + helper_processes.cpu_seconds()

@@ -102,7 +102,7 @@ def auto(run: Run, *, threads: int = 1, **numbers: Any) -> None:
     for solver, share in _first_solvers(run):
         if not _done(run):
             _step(run, solver, None if run.seconds is None else share * run.remaining())
-    if run.seconds is not None:
+    if run.seconds is not None and not _done(run):
         _prove_and_search(run)
 
 

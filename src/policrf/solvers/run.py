@@ -28,6 +28,8 @@ from policrf.solvers.call_limit import limited_calls
 from policrf.solvers.claims import FINE, Terms, terms_of
 from policrf.types import Callback, IntArray, Progress, Solution
 
+OFFER = 1e-8  # seconds a node, an edge or a clique's member that offering labels takes
+
 
 class Run:
     """One call of one solver on one problem."""
@@ -78,6 +80,9 @@ class Run:
         self._trace: list[Progress] = []
         self._callback = callback
         self._stop = False
+        a = self.crf.arrays
+        self.offer_seconds = OFFER * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+        """What offering labels takes, about."""
         self._start = time.perf_counter() - compile_seconds()
         self._calls = int(self.crf.arrays.calls[0])
         if initial is not None:
@@ -94,14 +99,19 @@ class Run:
         return time.perf_counter() - compile_seconds() - self._start
 
     def remaining(self) -> float:
-        """Seconds left of the budget; inf without one."""
-        return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed())
+        """Seconds left: inf without a budget, 0 once the callback or the calls say so.
+
+        What offering the last labels takes is not among them.
+        """
+        if self._stop or (self.limit is not None and self.limit.refused):
+            return 0.0
+        if self.seconds is None:
+            return float("inf")
+        return max(0.0, self.seconds - self.offer_seconds - self.elapsed())
 
     def expired(self) -> bool:
         """Whether to stop now: a budget is spent, or the callback asked for it."""
-        if self.limit is not None and self.limit.refused:
-            return True
-        return self._stop or (self.seconds is not None and self.elapsed() >= self.seconds)
+        return self.remaining() == 0.0
 
     def start_labels(self) -> IntArray:
         """Where a local search starts: a copy of the caller's labeling, or the unary argmin.

@@ -5,12 +5,14 @@ import itertools
 import numpy as np
 import pytest
 from tests.shared_data import DATA
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.cuts.alpha_expansion import alpha_expansion
-from policrf.solvers.cuts.expansion_move import expand
+from policrf.solvers.cuts.expansion_move import expand, expand_each
 from policrf.solvers.cuts.expansion_problem import move_problem
+from policrf.solvers.cuts.maxflow import PATIENCE
 from policrf.solvers.cuts.move_state import move_state
 from policrf.solvers.run import Run
 
@@ -264,6 +266,30 @@ def test_gaps_with_quotas():
     assert min(gaps["repair"]) > -1e-9
     assert np.mean(gaps["repair"]) < 0.009
     assert np.mean(gaps["lagrangian"]) < 0.005
+
+
+def test_moves_that_pause_are_the_same_moves():
+    crf = pc.make_scene(300, "B", seed=1, potentials="u+p").crf
+    start, order = np.argmin(crf.unary, axis=1), np.arange(crf.n_labels)
+    found = []
+    for patience in (3, 10**9):
+        problem = move_problem(crf)
+        problem.network.counts[PATIENCE] = patience
+        state, cursor = move_state(problem, start, note_changes=True), np.zeros(2, np.int64)
+        while cursor[1] < len(order):
+            expand_each(problem, state, order, cursor, 10)
+        found.append(state.labels.tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("solver", ["alpha_expansion", "refine", "icm", "lazy_flipper"])
+@best_of_several
+def test_time_holds_on_a_large_grid(solver):
+    rng = np.random.default_rng(0)
+    crf = pc.grid(rng.uniform(size=(250, 250, 4)), 0.3)
+    pc.solve(crf, solver, seconds=0.5)
+    for seconds in (0.03, 0.1, 0.2):
+        assert lateness(crf, solver, seconds) < max(0.006, 0.05 * seconds)
 
 
 @pytest.mark.parametrize("regime", ["A", "B"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
 
-from policrf.solvers.cuts.maxflow import FREE, Network, cut, new_network
+from policrf.solvers.cuts.maxflow import FREE, PATIENCE, PAUSED, Network, cut, give_up, new_network
 
 
 def network(n, edges, there, back, excess, tolerance=0.0) -> Network:
@@ -132,3 +132,24 @@ def test_nobody_moves_without_excess_and_everybody_with_only_excess():
 def test_excess_below_the_tolerance_counts_as_nothing():
     assert not solved(2, [[0, 1]], [1.0], [1.0], [1e-13, -1.0], tolerance=1e-12).any()
     assert solved(2, [[0, 1]], [1.0], [1.0], [1e-11, 0.0], tolerance=1e-12).all()
+
+
+def test_a_cut_that_pauses_ends_as_one_that_does_not_or_is_given_up():
+    rng = np.random.default_rng(0)
+    edges = [(i, j) for i in range(60) for j in range(i) if rng.random() < 0.2]
+    there, back = rng.random((2, len(edges)))
+    problem = 60, edges, there, back, 3 * rng.normal(size=60)
+    whole = solved(*problem)
+    g = network(*problem)
+    g.counts[PATIENCE] = 5
+    pauses = 0
+    while not cut(g):
+        assert g.counts[PAUSED] > 0
+        pauses += 1
+    assert pauses > 3
+    assert (g.level != FREE).tolist() == whole.tolist()
+    g.residual[:], g.excess[:] = (filled := network(*problem)).residual, filled.excess
+    assert not cut(g)
+    give_up(g)
+    assert g.counts[PAUSED] == 0
+    assert (g.level == FREE).all()

@@ -4,13 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
 from policrf.errors import InvalidOption, UnsupportedPotential
 from policrf.solvers.fusion.binary_energy import BinaryEnergy, between
 from policrf.solvers.fusion.fuse import Fuser
 from policrf.solvers.fusion.proposals import best_others, drawn_near
-from policrf.solvers.fusion.roof_duality import persistent_labels
+from policrf.solvers.fusion.roof_duality import doubled, persistent_labels
+from policrf.solvers.run import Run
 
 SOLVERS = ["fusion", "alpha_beta_swap"]
 
@@ -75,7 +77,7 @@ def random_energy(seed, n=9):
 def test_persistent_labels_raise_no_energy(seed):
     """From every labeling, and some minimum has them all."""
     energy = random_energy(seed)
-    found = persistent_labels(energy)
+    found = persistent_labels(doubled(energy))
     decided = found >= 0
     values = {}
     for x in itertools.product((0, 1), repeat=len(found)):
@@ -89,12 +91,13 @@ def test_persistent_labels_raise_no_energy(seed):
 
 
 def test_roof_duality_decides_much_and_a_submodular_energy_is_solved():
-    decided = [float((persistent_labels(random_energy(seed)) >= 0).mean()) for seed in range(40)]
+    networks = [doubled(random_energy(seed)) for seed in range(40)]
+    decided = [float((persistent_labels(network) >= 0).mean()) for network in networks]
     assert np.mean(decided) > 0.5
     for seed in range(10):
         energy = random_energy(seed)
         energy = energy._replace(weights=-np.abs(energy.weights) - 0.1)
-        found = persistent_labels(energy)
+        found = persistent_labels(doubled(energy))
         least = min(
             value(energy, np.array(x, float)) for x in itertools.product((0, 1), repeat=len(found))
         )
@@ -109,7 +112,7 @@ def test_a_fusion_lowers_the_energy_or_changes_nothing(seed):
     labels = rng.integers(0, 3, 8)
     for _ in range(20):
         before, kept = crf.energy(labels), labels.copy()
-        if Fuser(crf).fuse(labels, rng.integers(0, 3, 8)):
+        if Fuser(Run(crf, "fusion")).fuse(labels, rng.integers(0, 3, 8)):
             assert crf.energy(labels) < before
         else:
             assert (labels == kept).all()
@@ -178,3 +181,14 @@ def test_nodes_that_everything_forbids_keep_their_labels_in_random_proposals():
         drawn = [drawn_near(crf, labels, np.random.default_rng(seed)) for seed in range(20)]
     assert all(proposal[1] == 1 for proposal in drawn)
     assert any((proposal != labels).any() for proposal in drawn)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@best_of_several
+def test_a_cut_that_takes_too_long_is_given_up(solver):
+    rng = np.random.default_rng(0)
+    crf = pc.grid(rng.uniform(size=(250, 250, 4)), 0.3)
+    pc.solve(crf, solver, seconds=0.5)
+    start = pc.solve(crf, "icm", go_on=False).labels
+    for seconds in (0.03, 0.1, 0.2):
+        assert -0.2 * seconds < lateness(crf, solver, seconds, initial=start) < 0.006

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from tests.solvers.proofs.test_exact import needs_toulbar2
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
 from policrf.errors import InvalidOption
+from policrf.scenes import make_frustrated
 from policrf.solvers.neighbourhoods import lns as lns_module
-from policrf.solvers.neighbourhoods import toulbar2_service
 from policrf.solvers.neighbourhoods.regions import Regions
 from policrf.solvers.neighbourhoods.toulbar2_service import Toulbar2Service
 from policrf.testing import random_crf
@@ -113,7 +114,7 @@ def test_regions_are_connected_and_free(size):
 
 @needs_toulbar2
 def test_the_service_answers_again_after_it_was_killed():
-    with Toulbar2Service(lambda: False) as service:
+    with Toulbar2Service(lambda: 60.0) as service:
         assert service.ask(TASK, 10.0) == ([0, 1], True)
         service._process.kill()
         service._process.wait()
@@ -123,9 +124,8 @@ def test_the_service_answers_again_after_it_was_killed():
 
 @needs_toulbar2
 def test_a_service_that_does_not_answer_is_ended(monkeypatch):
-    monkeypatch.setattr(toulbar2_service, "LAST_WORDS", 0.0)
     monkeypatch.setattr(Toulbar2Service, "_next_answer", lambda _: None)
-    with Toulbar2Service(lambda: True) as service:
+    with Toulbar2Service(lambda: 0.0) as service:
         assert service.ask(TASK, 0.0) == (None, False)
         assert service._process is None
 
@@ -146,3 +146,12 @@ def test_a_search_that_is_stuck_changes_what_it_is_forced_to(monkeypatch):
     for regions, energy in ((lns_module.STUCK, 0.0), (40, -0.3)):
         found = pc.solve(crf, "lns:backend=highs", size=1, regions=regions, initial=start)
         assert found.energy == pytest.approx(energy)
+
+
+@needs_toulbar2
+@best_of_several
+def test_no_process_is_waited_for_when_time_is_out():
+    crf = make_frustrated("third_order", 1000, seed=0)
+    pc.solve(crf, "lns", seconds=0.5)
+    assert -0.003 < lateness(crf, "lns", 0.02) < 0.003
+    assert -0.003 < lateness(crf, "lns", 0.12) < 0.005

@@ -1,13 +1,16 @@
 """Cheap methods first, the backend that suits the model, and the clock kept."""
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from tests.solvers.proofs.test_exact import needs_toulbar2
-from tests.timing import best_of_several
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
+from policrf.evaluation.cpu_time import cpu_budgets
+from policrf.scenes import make_frustrated
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels
 from policrf.solvers.proofs.exact_start import first_labels, search_first
 from policrf.solvers.proofs.program.exact_model import build_model
@@ -96,3 +99,25 @@ def test_tree_reweighted_ends_at_a_local_minimum(seed):
     solution = pc.solve(crf, "tree_reweighted", iterations=10)
     assert pc.solve(crf, "icm", initial=solution.labels).energy >= solution.energy - 1e-9
     assert solution.energy <= pc.solve(crf, "icm").energy
+
+
+@pytest.mark.parametrize("family", ["glass", "third_order"])
+@best_of_several
+def test_a_longer_time_is_not_higher_and_labels_come_before_bounds(family):
+    crf = make_frustrated(family, 1000, degree=8, seed=1)
+    for seconds in (0.05, 0.3):
+        pc.solve(crf, "exact", seconds=seconds)
+    with cpu_budgets():
+        found = [pc.solve(crf, "exact", seconds=seconds).energy for seconds in (0.02, 0.06, 0.15)]
+        quick = pc.solve(crf, "icm", seconds=0.01).energy
+    assert found[0] < 0.85 * quick < 0
+    for shorter, longer in pairwise(found):
+        assert longer <= shorter + 0.002 * abs(shorter)
+
+
+@best_of_several
+def test_backends_are_not_waited_for_when_time_is_out():
+    crf = grid_of_tables(12)
+    pc.solve(crf, "exact", seconds=1.0)
+    assert lateness(crf, "exact", 0.2) < 0.006
+    assert lateness(crf, "exact:backend=highs", 0.2) < 0.006

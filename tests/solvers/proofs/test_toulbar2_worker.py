@@ -35,7 +35,7 @@ def cost_of(task, values):
 def test_it_hands_over_labels_and_a_bound_when_the_clock_stops_it():
     task = hard_task()
     begun = time.perf_counter()
-    answer = run_worker(task, 2.0, lambda: False)
+    answer = run_worker(task, 2.0, lambda: 60.0)
     assert time.perf_counter() - begun < 2.6
     assert answer is not None
     assert not answer["finished"]
@@ -60,7 +60,7 @@ for _ in range(40):
         return process
 
     monkeypatch.setattr(exact_toulbar2.subprocess, "Popen", starved)
-    answer = run_worker(hard_task(n_nodes=30), 3.0, lambda: False)
+    answer = run_worker(hard_task(n_nodes=30), 3.0, lambda: 60.0)
     assert answer is not None
     assert answer["values"] is not None
 
@@ -76,7 +76,7 @@ def announced(*arguments, **options):
     print(process.pid, flush=True)
     return process
 exact_toulbar2.subprocess.Popen = announced
-exact_toulbar2.run_worker(hard_task(), 60.0, lambda: False)
+exact_toulbar2.run_worker(hard_task(), 60.0, lambda: 60.0)
 """
 
 

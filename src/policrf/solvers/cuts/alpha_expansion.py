@@ -23,7 +23,7 @@ import numpy as np
 from policrf.crf.model import CRF
 from policrf.crf.potentials import BoxSupport, Pairwise
 from policrf.solvers.cuts.crossover import Incumbent
-from policrf.solvers.cuts.expansion_descent import Descent
+from policrf.solvers.cuts.expansion_descent import Descent, seconds_to_begin
 from policrf.solvers.cuts.expansion_problem import without_quotas
 from policrf.solvers.cuts.pair_crossover import is_of_pairs, pair_mixture
 from policrf.solvers.cuts.quota_lagrangian import ascend
@@ -68,7 +68,7 @@ def alpha_expansion(
     require_choice("hop2", hop2, Hop2)
     require_whole_numbers(orders=orders, sweeps=sweeps, iterations=iterations)
     refuse_what_no_cut_takes(run.crf, run.solver)
-    if run.expired():
+    if run.remaining() <= seconds_to_begin(run.crf.arrays):
         return
 
     descent = Descent(run, sweeps)
@@ -79,11 +79,13 @@ def alpha_expansion(
         if descent.exact and descent.converged:
             run.bound(run.crf.energy(labels), descent.margin)
         return
+    if run.expired():
+        return
     repair = QuotaRepair(descent, labels)
     repair.bound_at(repair.prices, labels)
     if hop2 != "ignore":
         repair.repair()
-        if repair.keep(descent.start):
+        if not run.expired() and repair.keep(descent.start):
             repair.repair()
     if hop2 == "lagrangian":
         ascend(repair, iterations)
@@ -104,7 +106,11 @@ def _descend_in_orders(descent: Descent, orders: int) -> IntArray:
             break
         order = falling if k == 1 else run.rng.permutation(rising)
         found = descent.descend(descent.start, order, offer=True, rough=True, sweeps=sweeps)
+        if run.expired():
+            break
         best = _mixture(run.crf, best, found)
+    if run.expired():
+        return best
     descent.recall(known)  # where most of the labels are from, and few moves are left to make
     return descent.descend(best, first)
 
@@ -133,8 +139,10 @@ def _nearness(crf: CRF, start: IntArray) -> FloatArray:
         if isinstance(group, Pairwise) and np.isfinite(group.table).all():
             both = group.table + group.table.T
             affinity += max(0.0, float(group.weights.sum())) * (both.max() - both)
+    if not affinity.any():
+        return near
     total = crf.unary.sum(axis=0)
-    if not affinity.any() or not np.isfinite(total.min()):
+    if not np.isfinite(total.min()):
         return near
     if crf.energy(np.full(crf.n_nodes, np.argmin(total))) < crf.energy(start):
         near += 1.0

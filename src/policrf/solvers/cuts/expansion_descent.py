@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from policrf.crf.arrays import Arrays
 from policrf.crf.potentials import BoxSupport
-from policrf.solvers.cuts.expansion_move import expand_each
+from policrf.solvers.cuts.expansion_move import SLICE, expand_each
 from policrf.solvers.cuts.expansion_problem import MoveProblem, move_problem, own_costs
+from policrf.solvers.cuts.maxflow import PAUSED
 from policrf.solvers.cuts.move_state import MoveState, load_moves, move_state
 from policrf.solvers.moves.icm import local_minimum
 from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
-SLICE = 1_000_000  # arcs and nodes that one kernel call lays out: some ten milliseconds
+LAY_OUT = 2e-8  # seconds an arc or node takes before a move, about
 MANY = 50  # a sweep that changes fewer nodes than this part of them ends a rough descent
+
+
+def seconds_to_begin(a: Arrays) -> float:
+    """About what a descent takes before its first move."""
+    return LAY_OUT * (len(a.unary) + 2 * len(a.edges) + 2 * len(a.clique_nodes))
 
 
 class Descent:
@@ -42,6 +49,7 @@ class Descent:
         )
         size = len(self.problem.pair) + len(self.problem.network.excess)
         self._moves_a_slice = max(1, SLICE // size)
+        self._longest_slice = LAY_OUT * size  # seconds; no other begins that might not end in time
 
     @property
     def exact(self) -> bool:
@@ -93,21 +101,32 @@ class Descent:
         `offer`, the run hears of its labels once a sweep.
         """
         self.load(labels)
-        cursor = np.zeros(2, np.int64)
+        cursor, counts, made = np.zeros(2, np.int64), self.problem.network.counts, 0
         before, many = labels, len(labels) / MANY
-        left = (self.sweeps if sweeps is None else sweeps) * len(order)
+        most = (self.sweeps if sweeps is None else sweeps) * len(order)
         self.large_sweeps = 0
-        while cursor[1] < len(order) and left > 0 and not self.run.expired():
+        while cursor[1] < len(order) and made < most and self._has_time():
             # A slice ends where a sweep does.
             moves = min(self._moves_a_slice, len(order) - int(cursor[0]))
-            expand_each(self.problem, self.state, order, cursor, moves)
-            left -= moves
-            if offer and cursor[0] == 0:
+            made += self._move(order, cursor, moves)
+            if counts[PAUSED] > 0 or cursor[0] > 0:
+                continue
+            if offer:
                 self.run.offer(self.state.labels)
-            if rough and cursor[0] == 0:
+            if rough:
                 if np.count_nonzero(before != self.state.labels) < many:
                     break
                 before = self.state.labels.copy()
                 self.large_sweeps += 1
         self.converged = bool(cursor[1] >= len(order))
         return self.state.labels.copy()
+
+    def _has_time(self) -> bool:
+        return self.run.remaining() > self._longest_slice
+
+    def _move(self, order: IntArray, cursor: IntArray, limit: int) -> int:
+        """A slice of moves; how many came to their end."""
+        began, before = self.run.elapsed(), int(self.state.changes.moves[0])
+        expand_each(self.problem, self.state, order, cursor, limit)
+        self._longest_slice = max(self._longest_slice, self.run.elapsed() - began)
+        return int(self.state.changes.moves[0]) - before

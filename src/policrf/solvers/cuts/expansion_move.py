@@ -27,18 +27,22 @@ from policrf.compiled import inner, leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
 from policrf.solvers.cuts.lay_out_pairs import OPEN, STAYS, keep_flow, lay_out_pair, push_kept_flow
 from policrf.solvers.cuts.lay_out_terms import lay_out_terms
-from policrf.solvers.cuts.maxflow import FREE, WORK, cut
+from policrf.solvers.cuts.maxflow import FREE, PAUSED, WORK, cut
 from policrf.solvers.cuts.move_near_changes import UNKNOWN, expand_near
 from policrf.solvers.cuts.move_state import MoveState, may_move, relabel
 from policrf.types import IntArray
 
+SLICE = 200_000  # arcs and nodes to lay out in one kernel call: some milliseconds
 FEW = 100  # a cut that looks at fewer nodes than this part of them is as soon found again
 VALID, INVALID, UNDECIDED = 1, 0, 2  # what a move knows of z_b before the cut
 
 
 def expand(p: MoveProblem, s: MoveState, alpha: int) -> float:
     """Make the best move to α; returns by how much it lowers the energy, 0 if no node moved."""
-    return expand_each(p, s, np.array([alpha]), np.zeros(2, np.int64), 1)
+    gain = expand_each(p, s, np.array([alpha]), np.zeros(2, np.int64), 1)
+    while p.network.counts[PAUSED] > 0:
+        gain = expand_each(p, s, np.array([alpha]), np.zeros(2, np.int64), 1)
+    return gain
 
 
 @leaf
@@ -48,15 +52,20 @@ def expand_each(
     """Up to `limit` moves, label after label of `order`, until a whole round changes nothing.
 
     cursor = (place in `order`, moves since the last change). Returns what the energy falls by.
+    A move whose cut pauses (`maxflow`) is gone on with by the next call.
     """
     total = 0.0
     for _ in range(limit):
         if cursor[1] >= len(order):
             break
         alpha = order[cursor[0]]
-        gain = expand_near(p, s, alpha) if len(s.changes.when) else UNKNOWN
+        gain = UNKNOWN
+        if len(s.changes.when) and p.network.counts[PAUSED] == 0:
+            gain = expand_near(p, s, alpha)
         if gain == UNKNOWN:
             gain = _expand_all(p, s, alpha)
+            if p.network.counts[PAUSED] > 0:
+                break
         total += gain
         s.changes.tried[alpha] = s.changes.moves[0]
         s.changes.moves[0] += 1
@@ -67,11 +76,12 @@ def expand_each(
 
 @inner
 def _expand_all(p: MoveProblem, s: MoveState, alpha: int) -> float:
-    """The best move to α of all nodes."""
+    """The best move to α of all nodes; none while its cut pauses."""
     g, n_nodes, gain = p.network, len(s.labels), 0.0
-    if not _lay_out(p, s, alpha):
+    if g.counts[PAUSED] == 0 and not _lay_out(p, s, alpha):
         return 0.0
-    cut(g)
+    if not cut(g):
+        return 0.0
     s.kept[0] |= len(s.flow) > 0 and g.counts[WORK] > n_nodes
     if s.kept[0] and FEW * g.counts[WORK] > n_nodes:
         keep_flow(p, s, alpha)

@@ -24,10 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policrf.compiled import inner, leaf
+from policrf.compiled import inlined, inner, leaf
 from policrf.types import FloatArray, Int32Array, IntArray
 
 FREE = 0  # the level of a node outside the forest; the roots have level 1
+LOOKS = 40_000  # at nodes, before a cut pauses: some milliseconds
 ROOT, ORPHAN = -1, -2  # in place of a parent arc
 _NOBODY = -1
 
@@ -48,11 +49,15 @@ class Network(NamedTuple):
     listed: Int32Array  # [n]  the highest level a node was put on such a list for
     orphans: Int32Array  # [n + 2]  the first orphan of each level, or −1; empty between pushes
     next_orphan: Int32Array  # [n]
-    counts: IntArray  # [4]  length of the next list; lowest and highest level with orphans; work
+    counts: IntArray  # [9]  see below
 
 
-_LENGTH, _LOWEST, _HIGHEST = 0, 1, 2
-WORK = 3  # in `counts`: nodes that the last cut looked around at
+# In `counts`: the length of the next list; the lowest and the highest level with orphans; where a
+# cut that pauses is: the level that it grows, which of the lists, and the place there.
+_LENGTH, _LOWEST, _HIGHEST, _LEVEL, _SIDE, _PLACE = 0, 1, 2, 3, 4, 5
+PAUSED = 6  # length of the list that is grown; 0: no cut is under way
+WORK = 7  # nodes that the last cut looked around at
+PATIENCE = 8  # nodes that a cut looks around at before it pauses, so that time can be looked at
 
 
 def new_network(
@@ -74,7 +79,7 @@ def new_network(
         listed=_zeros(n),
         orphans=np.full(n + 2, _NOBODY, np.int32),
         next_orphan=_zeros(n),
-        counts=np.zeros(4, np.int64),
+        counts=np.array([0, 0, 0, 0, 0, 0, 0, 0, LOOKS], np.int64),
     )
 
 
@@ -83,35 +88,57 @@ def _zeros(size: int) -> Int32Array:
 
 
 @leaf
-def cut(g: Network) -> None:
-    """Push all the flow there is; afterwards x_i = 1 exactly where `level[i] != FREE`."""
-    cut_among(g, g.grown[0], -1)
+def cut(g: Network) -> bool:
+    """Push all the flow there is; afterwards x_i = 1 exactly where `level[i] != FREE`.
+
+    False: it pauses, and the next call goes on.
+    """
+    return cut_among(g, g.grown[0], -1)
 
 
 @inner
-def cut_among(g: Network, region: Int32Array, size: int) -> None:
+def cut_among(g: Network, region: Int32Array, size: int) -> bool:
     """The same among the nodes region[: size]; no arc leaves them, and all other levels are FREE.
 
     With size −1, among all nodes. One function for both: only what is called from one place is
     compiled into its caller, and calls take as long as most of what they do.
     """
+    if g.counts[PAUSED] == 0:
+        _begin(g, region, size)
+    counts = g.counts
+    last = counts[WORK] + counts[PATIENCE]
+    while counts[PAUSED] > 0:
+        level, side, length = counts[_LEVEL], counts[_SIDE], counts[PAUSED]
+        for place in range(counts[_PLACE], length):
+            if counts[WORK] >= last:
+                counts[_PLACE] = place
+                return False
+            i = g.grown[side, place]
+            if g.level[i] == level:
+                _grow(g, i, side)
+        counts[_LEVEL], counts[_SIDE], counts[_PLACE] = level + 1, 1 - side, 0
+        counts[PAUSED], counts[_LENGTH] = counts[_LENGTH], 0
+    return True
+
+
+@leaf
+def give_up(g: Network) -> None:
+    """End a cut that is under way, without an answer."""
+    if g.counts[PAUSED] > 0:
+        g.counts[PAUSED] = 0
+        g.level[:] = FREE
+
+
+@inlined
+def _begin(g: Network, region: Int32Array, size: int) -> None:
     count = len(g.excess) if size < 0 else size
     for at in range(count):
         _push_to_neighbours(g, at if size < 0 else region[at])
     length = 0
     for at in range(count):
         length = _plant(g, at if size < 0 else region[at], length)
-    g.counts[WORK] = 0
-    level, side = 1, 0
-    while length > 0:
-        g.counts[_LENGTH] = 0
-        for place in range(length):
-            i = g.grown[side, place]
-            if g.level[i] == level:
-                _grow(g, i, side)
-        length = g.counts[_LENGTH]
-        side = 1 - side
-        level += 1
+    g.counts[:PATIENCE] = 0
+    g.counts[_LEVEL], g.counts[PAUSED] = 1, length
 
 
 @inner

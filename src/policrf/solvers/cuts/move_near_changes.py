@@ -50,7 +50,8 @@ def expand_near(p: MoveProblem, s: MoveState, alpha: int) -> float:
         rings *= 2
         if size <= most:
             _lay_out_region(p, s, alpha, size)
-            cut_among(p.network, c.region, size)
+            while not cut_among(p.network, c.region, size):
+                pass
             gain = _move_parts(p, s, alpha, size)
     for at in range(size):
         c.place[c.region[at]] = _OUTSIDE

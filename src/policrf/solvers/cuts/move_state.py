@@ -8,6 +8,7 @@ import numpy as np
 
 from policrf.compiled import inlined, inner, leaf
 from policrf.solvers.cuts.expansion_problem import MoveProblem
+from policrf.solvers.cuts.maxflow import give_up
 from policrf.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArray
 
 FLOWS = 1 << 25  # numbers that are kept at most: 256 MB
@@ -69,7 +70,8 @@ def move_state(p: MoveProblem, labels: IntArray, *, note_changes: bool = False) 
 
 @leaf
 def load_moves(p: MoveProblem, s: MoveState, labels: IntArray) -> None:
-    """Let the next move start from `labels`."""
+    """Let the next move start from `labels`; one that is under way is given up."""
+    give_up(p.network)
     noted = len(s.changes.when) > 0
     for i in range(len(labels)):
         if s.labels[i] != labels[i]:

@@ -28,7 +28,7 @@ from policrf.types import FloatArray, IntArray
 
 ROUNDS = 10
 CHORDS = 40  # steps along an envelope; it takes a handful
-SLICE = 50_000  # nodes a kernel call evaluates, some ten milliseconds
+SLICE = 10_000  # nodes a kernel call evaluates, some milliseconds
 
 
 class _Point(NamedTuple):
@@ -99,6 +99,8 @@ class QuotaRepair:
         before = self.prices[q]
         improved = False
         for labels in self._envelope(q):
+            if self.run.expired():
+                break
             improved |= self.keep(self._polished(labels, meet=q))
         if not improved:
             self.prices[q] = before

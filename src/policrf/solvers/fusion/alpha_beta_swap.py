@@ -30,20 +30,20 @@ def alpha_beta_swap(run: Run, *, start: str = "icm", sweeps: int = 20) -> None:
     ----------
     start
         The solver to start with, unless labels are given, as in `solve`; it gets a fifth of the
-        time.
+        time, or 50 ms.
     sweeps
         Maximum number of rounds over all pairs of labels.
     """
     require_whole_numbers(sweeps=sweeps)
     refuse_large_tables(run.crf, run.solver)
     labels = solved_start(run, start)
-    fuser = Fuser(run.crf)
+    fuser = Fuser(run)
     run.info["converged"] = False
     for _ in range(sweeps):
-        if run.expired() or run.proven():
+        if not fuser.has_time() or run.proven():
             break
         if not _sweep(run, fuser, labels):
-            run.info["converged"] = not run.expired()
+            run.info["converged"] = fuser.has_time()
             break
     run.info["moves"] = fuser.moves
 
@@ -52,7 +52,7 @@ def _sweep(run: Run, fuser: Fuser, labels: IntArray) -> bool:
     """Every pair of labels that occur, or of one that does; whether a move improved `labels`."""
     improved = False
     for alpha, beta in combinations(range(run.crf.n_labels), 2):
-        if run.expired():
+        if not fuser.has_time():
             break
         swapped = np.where(labels == alpha, beta, np.where(labels == beta, alpha, labels))
         if fuser.fuse(labels, swapped):

@@ -28,7 +28,7 @@ def fusion(run: Run, *, start: str = "icm", rounds: int = 20, draws: int = 4) ->
     ----------
     start
         The solver to start with, unless labels are given, as in `solve`; it gets a fifth of the
-        time.
+        time, or 50 ms.
     rounds
         Maximum number of rounds over all proposals.
     draws
@@ -38,9 +38,9 @@ def fusion(run: Run, *, start: str = "icm", rounds: int = 20, draws: int = 4) ->
     require_whole_numbers(at_least=0, draws=draws)
     refuse_large_tables(run.crf, run.solver)
     labels = solved_start(run, start)
-    fuser = Fuser(run.crf)
+    fuser = Fuser(run)
     for done in range(rounds):
-        if run.expired() or run.proven() or not fuse_round(run, fuser, labels, draws):
+        if run.proven() or not fuse_round(run, fuser, labels, draws):
             run.info["rounds"] = done
             break
     run.info |= {"moves": fuser.moves, "decided": fuser.decided / max(fuser.asked, 1)}
@@ -50,9 +50,8 @@ def fuse_round(run: Run, fuser: Fuser, labels: IntArray, draws: int) -> bool:
     """All proposals once; whether one of them lowered the energy."""
     improved = False
     for k in range(run.crf.n_labels + 1 + draws):
-        if run.expired() or 2 * fuser.longest > run.remaining():
+        if not fuser.has_time():
             break
-        began = run.elapsed()
         if k < run.crf.n_labels:
             proposal = np.full_like(labels, k)
         elif k == run.crf.n_labels:
@@ -62,5 +61,4 @@ def fuse_round(run: Run, fuser: Fuser, labels: IntArray, draws: int) -> bool:
         if fuser.fuse(labels, proposal):
             improved = True
             run.offer(labels)
-        fuser.longest = max(fuser.longest, run.elapsed() - began)
     return improved

@@ -13,6 +13,8 @@ their labels does not raise the energy (Boros & Hammer 2002). Elsewhere nothing 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from policrf.solvers.cuts.maxflow import FREE, Network, cut, new_network
@@ -22,20 +24,22 @@ from policrf.types import FloatArray, IntArray
 ROUNDING = 2.0**-44  # of the capacity at a node: less is nothing
 
 
-def persistent_labels(energy: BinaryEnergy) -> IntArray:
-    """0 or 1 where roof duality decides, −1 elsewhere, `[n]`.
+def persistent_labels(
+    network: Network, expired: Callable[[], bool] = lambda: False
+) -> IntArray | None:
+    """0 or 1 where roof duality decides, −1 elsewhere, `[n]`; None if time runs out.
 
-    Of several minimum cuts the one with the fewest x_i = 1 is taken: ties are left open, or 0.
+    Of several minimum cuts of the doubled network the one with the fewest x_i = 1 is taken: ties
+    are left open, or 0.
     """
-    network = _doubled(energy)
-    cut(network)
-    ones = network.level != FREE
-    count = len(energy.linear)
-    own, twin = ones[:count], ones[count:]
+    while not cut(network):
+        if expired():
+            return None
+    own, twin = (network.level != FREE).reshape(2, -1)
     return np.where(own == twin, -1, own).astype(np.int64)
 
 
-def _doubled(energy: BinaryEnergy) -> Network:
+def doubled(energy: BinaryEnergy) -> Network:
     """The network of nodes 0 … n − 1 and their twins n … 2n − 1."""
     count = len(energy.linear)
     first, second = energy.pairs.T

@@ -18,7 +18,7 @@ from policrf.solvers.run import Run
 from policrf.types import FloatArray, IntArray
 
 ALLOWED_SHARE = 0.2  # of the time left, for an allowed labeling where decoding finds none
-SLICE = 20_000_000  # elementary steps of a kernel call: some 20 to 50 milliseconds
+SLICE = 2_000_000  # elementary steps of a kernel call: some milliseconds
 
 
 class MessageState:
@@ -142,16 +142,16 @@ def clique_work(g: FactorGraph) -> FloatArray:
     """Elementary steps that the messages of each clique take, about; [C]."""
     size = np.diff(g.clique_ptr).astype(np.float64)
     counting = size * (5 * g.unary.shape[1] + 20 * np.log2(size + 1))
-    return np.where(g.clique_kind == TABLE, 2 * size * table_sizes(g), counting)
+    return np.where(g.clique_kind == TABLE, 20 * size * table_sizes(g), counting)
 
 
 def table_sizes(g: FactorGraph) -> FloatArray:
     """Entries of the table of each clique; 0 where it has none; [C]."""
-    entries = np.zeros(len(g.clique_kind))
-    for c in np.flatnonzero(g.clique_kind == TABLE):
-        members = g.clique_nodes[g.clique_ptr[c] : g.clique_ptr[c + 1]]
-        entries[c] = np.prod(g.sizes[members].astype(np.float64))
-    return entries
+    if not (g.clique_kind == TABLE).any():
+        return np.zeros(len(g.clique_kind))
+    members = g.sizes[g.clique_nodes].astype(np.float64)
+    entries = np.multiply.reduceat(members, g.clique_ptr[:-1])  # no clique is empty
+    return np.where(g.clique_kind == TABLE, entries, 0.0)
 
 
 @kernel

@@ -48,12 +48,13 @@ def highest_confidence_first(run: Run, *, descend: bool = True) -> None:
         Whether to end in a local minimum, by single relabels (ICM), and at an allowed labeling
         where one is found.
     """
+    start = run.start_labels()
     state, order = label_surest_first(run, run.crf.arrays)
     if len(order) < run.crf.n_nodes:
         run.info["labeled"] = len(order)
-        start = run.start_labels()
         run.offer(start)
-        run.offer(np.where(state.labels >= 0, state.labels, start))
+        if len(order):
+            run.offer(np.where(state.labels >= 0, state.labels, start))
         return
     run.order = order
     run.offer(state.labels)

@@ -33,16 +33,18 @@ from policrf.solvers.moves.subset_search import (
     accept,
     enter,
     explore,
+    most_neighbours,
     new_subsets,
     update_reach,
 )
-from policrf.solvers.refine.refine_rounds import Moves, improve
+from policrf.solvers.pace import Pace
+from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, FloatArray, IntArray
 
-STEPS = 50_000  # trials of the subset search in one kernel call, some 10 ms
-PYTHON_STEPS = 500  # with Custom terms, which may be slow Python functions
+STEPS, CUSTOM_STEPS = 5_000, 50  # trials of the subset search in the first kernel call
+GRAPH_TIME = 2e-7  # seconds for each two nodes that are neighbours, to find all of them
 
 
 @declares(goes_on=True)
@@ -67,8 +69,11 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     starts = [run.start_labels()]
     if run.initial is None and not run.expired():
         first = solve(run.crf, "highest_confidence_first", seconds=run.remaining(), go_on=False)
-        starts.append(first.labels.copy())
+        starts.insert(0, first.labels.copy())
+    run.offer(starts[0])
     for labels in starts:
+        if run.remaining() <= seconds_to_begin(run.crf.arrays):
+            break
         improve(run.crf, labels, large, run.expired)
         run.offer(labels)
     if run.energy == np.inf and run.best is not None:
@@ -78,7 +83,8 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
     run.info["moves"] = 0
     assert run.best is not None
     labels, roots = run.best.copy(), np.ones(run.crf.n_nodes, np.bool_)
-    while size > 1 and roots.any() and not run.expired():
+    a = run.crf.arrays
+    while size > 1 and roots.any() and run.remaining() > GRAPH_TIME * most_neighbours(a):
         _search_sets(run, labels, size, roots)
         run.offer(labels)
         if not large_sets:
@@ -86,7 +92,7 @@ def lazy_flipper(run: Run, *, size: int = 2, large_sets: bool = True) -> None:
         before = labels.copy()
         improve(run.crf, labels, large, run.expired)
         run.offer(labels)
-        roots = _near(run.crf.arrays, labels != before)
+        roots = _near(a, labels != before)
     run.info["converged"] = not run.expired()
 
 
@@ -108,7 +114,7 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
     s, q = new_state(a), new_search(a)
     load_labels(a, s, labels)
     stack = new_subsets(a, size)
-    steps = PYTHON_STEPS if (a.custom[:, ADDRESS] != 0).any() else STEPS
+    pace = Pace(run, CUSTOM_STEPS if (a.custom[:, ADDRESS] != 0).any() else STEPS)
     todo = np.tile(first_roots, (size + 1, 1))  # by size of set: roots to search from
     _descend(a, s, q)
     q.touched[:] = False
@@ -118,15 +124,18 @@ def _search_sets(run: Run, labels: IntArray, size: int, first_roots: BoolArray) 
         todo[current] = False
         stack.barred[:] = False
         at = np.zeros(1, np.int64)
+        update_reach(a, s, stack, current)
         while at[0] < len(roots) or stack.depth[0] >= 0:
             if run.expired():
                 abandon(a, s, stack)
                 labels[:] = s.labels
                 return
-            update_reach(a, s, stack, current)
-            if sweep(a, s, q, stack, current, roots, at, steps):
+            if sweep(a, s, q, stack, current, roots, at, pace.begin()):
                 _descend(a, s, q)
+                update_reach(a, s, stack, current)
                 run.info["moves"] += 1
+            else:
+                pace.end()
             raise_if_failed()
         todo |= q.touched
         q.touched[:] = False

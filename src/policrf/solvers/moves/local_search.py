@@ -103,7 +103,7 @@ def largest_finite(numbers: FloatArray) -> float:
 
 def slice_size(a: Arrays) -> int:
     """Nodes or edges that a kernel call may visit: fewer where Custom terms may be slow Python."""
-    return 100 if (a.custom[:, ADDRESS] != 0).any() else 10_000
+    return 100 if (a.custom[:, ADDRESS] != 0).any() else 2_000
 
 
 @inner

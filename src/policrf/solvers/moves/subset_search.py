@@ -77,17 +77,25 @@ def new_subsets(a: Arrays, size: int) -> Subsets:
 
 def subset_graph(a: Arrays) -> tuple[IntArray, IntArray]:
     """Neighbours over edges and cliques: pointers `[N + 1]`, nodes. Wide cliques are thinned."""
-    pairs = [a.edges]
-    for c in range(len(a.clique_kind)):
-        members = a.clique_nodes[a.clique_ptr[c] : a.clique_ptr[c + 1]]
-        size = len(members)
-        steps = range(1, size // 2 + 1 if size <= WIDE_CLIQUE else WIDE_CLIQUE // 2 + 1)
-        pairs += [np.stack([members, np.roll(members, -step)], axis=1) for step in steps]
-    joined = np.concatenate(pairs)
-    both = np.unique(np.concatenate([joined, joined[:, ::-1]]), axis=0)
-    ptr = np.zeros(len(a.unary) + 1, np.int64)
-    np.cumsum(np.bincount(both[:, 0], minlength=len(a.unary)), out=ptr[1:])
-    return ptr, np.ascontiguousarray(both[:, 1])
+    pairs, sizes = [a.edges], np.diff(a.clique_ptr)
+    for size in set(sizes.tolist()):
+        first = a.clique_ptr[:-1][sizes == size]
+        members = a.clique_nodes[first[:, None] + np.arange(size)]
+        for step in range(1, min(size, WIDE_CLIQUE) // 2 + 1):
+            both = np.stack([members, np.roll(members, -step, axis=1)], axis=2)
+            pairs.append(both.reshape(-1, 2))
+    n_nodes, (first, second) = len(a.unary), np.concatenate(pairs).T
+    both = np.sort(np.append(first * n_nodes + second, second * n_nodes + first))
+    both = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+    ptr = np.zeros(n_nodes + 1, np.int64)
+    np.cumsum(np.bincount(both // n_nodes, minlength=n_nodes), out=ptr[1:])
+    return ptr, both % n_nodes
+
+
+def most_neighbours(a: Arrays) -> int:
+    """How many pairs `subset_graph` looks at."""
+    sizes = np.diff(a.clique_ptr)
+    return len(a.edges) + int((sizes * np.minimum(sizes, WIDE_CLIQUE) // 2).sum())
 
 
 @leaf

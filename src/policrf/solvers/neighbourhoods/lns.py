@@ -41,7 +41,7 @@ KICKS = 4  # nodes that are forced to change then
 REGION_TIME, REGION_SHARE = 0.2, 0.03  # seconds of one region at most, or that share of the time
 
 
-@declares(tables=(Custom, Connectivity, LabelOrder), proves="nothing")
+@declares(tables=(Custom, Connectivity, LabelOrder), proves="nothing", goes_on=True)
 def lns(
     run: Run,
     *,
@@ -57,7 +57,7 @@ def lns(
     ----------
     start
         The solver to start with, unless labels are given, as in `solve`; it gets a fifth of the
-        time.
+        time, or 50 ms.
     backend
         What solves a region: "toulbar2" (an extra: `pip install 'policrf[toulbar2]'`), "highs", or
         "auto", which takes toulbar2 where it is installed and has a form of the terms.
@@ -72,7 +72,7 @@ def lns(
     require_whole_numbers(size=size, regions=regions, table_limit=table_limit)
     if backend == "toulbar2":
         require_toulbar2()
-    labels = solved_start(run, start)
+    labels = solved_start(run, start, go_on=True)  # a region takes a while to begin with
     if run.expired() or run.proven():
         return
     search_regions(run, labels, backend=backend, size=size, regions=regions, limit=table_limit)
@@ -90,8 +90,8 @@ def search_regions(
     if run.expired() or not free.any() or not np.isfinite(crf.energy(labels)):
         return
     model = whole(crf.arrays, alive)
-    with Toulbar2Service(run.expired) as service:
-        network = by_toulbar2(service) if backend != "highs" and has_toulbar2() else None
+    with Toulbar2Service(run.remaining) as service:
+        network = by_toulbar2(service, run) if backend != "highs" and has_toulbar2() else None
         search = Search(run, model, labels, network, size)
         drawn = Regions(crf.arrays, free, run.rng)
         most, count = int(free.sum()), 0
@@ -119,7 +119,7 @@ class Search:
         """Whether regions as large as there are have all been solved without a gain."""
         self.late = 0
         """Regions that took too long since the last gain or kick."""
-        self._network, self._program = network, by_highs(run.expired)
+        self._network, self._program = network, by_highs(run)
         self._tried = 0  # nodes in regions since the last gain or growth
 
     def improve(self, nodes: IntArray, most: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,9 +13,8 @@ from policrf.solvers.proofs.exact_subproblem import Subproblem
 from policrf.solvers.proofs.exact_toulbar2 import whole_number_task
 from policrf.solvers.proofs.program.exact_highs import Limits, solve_milp
 from policrf.solvers.proofs.program.exact_model import build_model
+from policrf.solvers.run import Run
 from policrf.types import IntArray
-
-QUICK = 0.02  # seconds to build a program, after which the clock is looked at
 
 
 class Answer(NamedTuple):
@@ -40,16 +38,16 @@ def takes_toulbar2(region: Subproblem) -> bool:
     return bool((region.arrays.clique_kind <= TABLE).all())
 
 
-def by_toulbar2(service: Toulbar2Service) -> RegionSolver:
+def by_toulbar2(service: Toulbar2Service, run: Run) -> RegionSolver:
     """Networks of whole numbers, one after the other."""
     asked = 0
 
     def solve(region: Subproblem, labels: IntArray, seconds: float, *, upper: float) -> Answer:
         nonlocal asked
         asked += 1
-        network = build_network(region.arrays, region.alive)
+        network = build_network(region.arrays, region.alive, run.expired)
         if network is None or np.isinf(network.constant):
-            return Answer(None, True)
+            return Answer(None, network is not None)
         most = network.constant + network.span() if np.isinf(upper) else upper
         task, _ = whole_number_task(network, most, 4 * region.terms.rounding(most), asked)
         values, finished = service.ask(task | {"vac": 0}, seconds)
@@ -62,17 +60,17 @@ def by_toulbar2(service: Toulbar2Service) -> RegionSolver:
     return solve
 
 
-def by_highs(expired: Callable[[], bool]) -> RegionSolver:
+def by_highs(run: Run) -> RegionSolver:
     """Mixed-integer programs."""
 
     def solve(region: Subproblem, labels: IntArray, seconds: float, *, upper: float) -> Answer:
-        model = build_model(region.arrays, region.alive, labels, expired)
+        model = build_model(region.arrays, region.alive, labels, run.expired)
         if model is None:
             return Answer(None, False)
         margin = 0.0 if np.isinf(upper) else 4 * region.terms.rounding(upper)
         result = solve_milp(
-            model.milp, Limits(max(seconds, QUICK), 0.0, expired), upper=upper,
-            margin=margin, seed=0, on_bound=lambda value, margin: None,
+            model.milp, Limits(seconds, 0.0, run.remaining), upper=upper, margin=margin,
+            seed=0, on_bound=lambda value, margin: None,
             on_solution=lambda values: None,
         )  # fmt: skip
         if result.values is None:

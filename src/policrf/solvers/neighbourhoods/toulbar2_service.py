@@ -24,15 +24,18 @@ from policrf.solvers import helper_processes
 from policrf.solvers.neighbourhoods import toulbar2_server
 
 LAST_WORDS = 0.35  # seconds to hand over what it has, once it is told to stop
-POLL = 0.02  # seconds between two looks at the clock
+POLL = (0.001, 0.02)  # seconds between two looks at the clock, at least and at most
 STOP = getattr(signal, "SIGVTALRM", signal.SIGTERM)
 
 
 class Toulbar2Service:
-    """The process, started when it is first asked, and again if it ends."""
+    """The process, started when it is first asked, and again if it ends.
 
-    def __init__(self, expired: Callable[[], bool]) -> None:
-        self._expired = expired
+    When no seconds are `remaining`, it is not waited for.
+    """
+
+    def __init__(self, remaining: Callable[[], float]) -> None:
+        self._remaining = remaining
         self._process: subprocess.Popen[bytes] | None = None
         self._life = -1
         self._answers: queue.Queue[bytes] = queue.Queue()
@@ -59,11 +62,12 @@ class Toulbar2Service:
             self.end()
             return None, False
         while (answer := self._next_answer()) is None:
-            if not stopped and (time.perf_counter() > deadline or self._expired()):
+            late = time.perf_counter() > deadline
+            if process.poll() is not None or self._remaining() == 0.0 or (stopped and late):
+                break
+            if late:
                 stopped, deadline = True, time.perf_counter() + LAST_WORDS
                 process.send_signal(STOP)
-            elif process.poll() is not None or (stopped and time.perf_counter() > deadline):
-                break
         if not answer:
             self.end()
             return None, False
@@ -72,7 +76,7 @@ class Toulbar2Service:
 
     def _next_answer(self) -> bytes | None:
         try:
-            return self._answers.get(timeout=POLL)
+            return self._answers.get(timeout=max(POLL[0], min(POLL[1], self._remaining())))
         except queue.Empty:
             return None
 

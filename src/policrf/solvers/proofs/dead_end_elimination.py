@@ -25,7 +25,8 @@ from policrf.solvers.proofs.elimination_ranges import ROW, add_group_range
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
-WORK = 5_000_000  # comparisons a kernel call makes, some 50 ms
+WORK = 300_000  # comparisons a kernel call makes, some milliseconds
+SHARE = 0.5  # of the time left
 TABLE_WORK = 1 << 22  # table entries times labels that a visit of one node may look at
 
 
@@ -38,7 +39,8 @@ def allowed_labels(unary: FloatArray) -> BoolArray:
 def eliminate(run: Run, arrays: Arrays, alive: BoolArray, lost: FloatArray | None = None) -> bool:
     """Remove labels from `alive` until none can go; False if a node loses its last one.
 
-    `lost` [1] gets what rounding may have raised the minimum by (`elimination_doubt`).
+    It leaves a share of the time to others. `lost` [1] gets what rounding may have raised the
+    minimum by (`elimination_doubt`).
     """
     n_nodes = len(arrays.unary)
     dirty = np.ones(n_nodes, np.bool_)
@@ -46,10 +48,10 @@ def eliminate(run: Run, arrays: Arrays, alive: BoolArray, lost: FloatArray | Non
     ranges = np.empty((len(arrays.clique_kind), 2), np.int64)
     match_ranges(arrays, alive, only, ranges)
     cuts, doubt = _equal_work(arrays), comparison_doubts(arrays)
-    possible = True
-    while dirty.any() and possible and not run.expired():
+    possible, kept = True, 0.0 if run.seconds is None else (1 - SHARE) * run.remaining()
+    while dirty.any() and possible and run.remaining() > kept:
         for start, stop in pairwise(cuts):
-            if run.expired():
+            if run.remaining() <= kept:
                 break
             possible = sweep(arrays, alive, only, dirty, ranges, doubt, np.array([start, stop]))
             if not possible:

@@ -33,8 +33,10 @@ from policrf.solvers.proofs.exact_toulbar2 import require_toulbar2
 from policrf.solvers.proofs.priced_out import forbid_priced_out
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
+from policrf.types import BoolArray
 
 Backend = Literal["auto", "highs", "toulbar2"]
+BEGIN = 1.5e-6  # seconds a node, an edge or a clique's member, without which no proof is begun
 
 
 @declares(
@@ -68,7 +70,9 @@ def exact(
     alive, lost = allowed_labels(crf.unary), np.zeros(1)
     forbid_priced_out(crf.arrays, alive)
     feasible = bool(alive.any(axis=1).all()) and eliminate(run, crf.arrays, alive, lost)
-    if feasible and not run.expired():
+    if feasible and not _has_time(run, crf, alive):
+        search_last(run)
+    elif feasible:
         reduced = CRF(
             np.where(alive, crf.unary, np.inf), *crf.potentials, cardinalities=crf.cardinalities
         )
@@ -92,3 +96,10 @@ def exact(
         run.offer(run.start_labels())
         run.bound(np.inf)
         run.optimal = True
+
+
+def _has_time(run: Run, crf: CRF, alive: BoolArray) -> bool:
+    """Whether there is time to look at what is left: the share of nodes with a choice counts."""
+    a, choices = crf.arrays, int((alive.sum(axis=1) > 1).sum())
+    size = len(a.unary) + len(a.edges) + len(a.clique_nodes)
+    return run.remaining() > BEGIN * size * choices / len(a.unary)

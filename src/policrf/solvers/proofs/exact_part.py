@@ -16,18 +16,20 @@ from policrf.crf.state import new_state
 from policrf.solvers.proofs.brute_force import STEPS, start_odometer, visit
 from policrf.solvers.proofs.exact_network import build_network
 from policrf.solvers.proofs.exact_subproblem import Subproblem
-from policrf.solvers.proofs.exact_toulbar2 import has_toulbar2, solve_network
+from policrf.solvers.proofs.exact_toulbar2 import LAST_WORDS, has_toulbar2, solve_network
 from policrf.solvers.proofs.program.exact_highs import Limits, solve_milp
 from policrf.solvers.proofs.program.exact_model import build_model
 from policrf.solvers.run import Run
 from policrf.types import BoolArray, FloatArray, IntArray
 
+LAST_WORDS_SHARE = 0.1  # of the time that is left, at most: a backend tells what it has then
 FIRST_SHARE = 0.6  # of the time that is left, for the backend that suits a part better
 LABELS = (50, 6_000)  # below, HiGHS is done before a process starts; above, it has a bound sooner
 MOST_LABELS = 60_000  # of a part that toulbar2 is asked about at all
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 # What is written down and read by a backend in a second, about.
 COLUMNS_A_SECOND, FUNCTIONS_A_SECOND = 1e5, 1e4
+PROCESS = 0.05  # seconds until toulbar2's process has started
 CLOSED = 0.2  # what a clique with one open member costs, in parts of one with more
 
 
@@ -93,8 +95,10 @@ class Part:
         for position, name in enumerate(backends):
             if self.closed or self.infeasible or self.run.expired():
                 return
-            share = FIRST_SHARE if position < len(backends) - 1 else 1.0
-            seconds = share * self.run.remaining()
+            left = self.run.remaining()
+            seconds = left - min(LAST_WORDS, LAST_WORDS_SHARE * left)
+            if position < len(backends) - 1:
+                seconds *= FIRST_SHARE
             if name == "toulbar2":
                 self._solve_network(seconds)
             else:
@@ -164,14 +168,14 @@ class Part:
         a, deadline = self.sub.arrays, self.run.elapsed() + seconds
         open_cliques = len(self._open_kinds(least=2))
         functions = len(a.edges) + open_cliques + CLOSED * (len(a.clique_kind) - open_cliques)
-        if functions > FUNCTIONS_A_SECOND * seconds:
+        if functions > FUNCTIONS_A_SECOND * (seconds - PROCESS):
             return
         network = build_network(self.sub.arrays, self.sub.alive, self._late(deadline))
         if network is None:
             return
         result = solve_network(
             network, self.energy, margin=self._rounding(), seed=self.run.seed,
-            seconds=deadline - self.run.elapsed(), expired=self.run.expired,
+            seconds=deadline - self.run.elapsed(), remaining=self.run.remaining,
         )  # fmt: skip
         if result.labels is not None:
             labels = self.labels.copy()
@@ -207,7 +211,8 @@ class Part:
             self._improve(model.labels(values))
 
         result = solve_milp(
-            model.milp, Limits(deadline - self.run.elapsed(), self.wanted_gap, late),
+            model.milp,
+            Limits(deadline - self.run.elapsed(), self.wanted_gap, self.run.remaining),
             upper=self.energy, margin=self._rounding(), seed=self.run.seed,
             on_bound=self._claim, on_solution=improve,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from policrf.errors import TooLarge, UnsupportedPotential
 from policrf.solvers import solve
 from policrf.solvers.claims import terms_of
 from policrf.solvers.run import Run
+from policrf.solvers.solved_start import START_TIME
 from policrf.types import IntArray, Solution
 
 LONGEST = 60.0  # seconds of one method, without a limit
@@ -51,6 +52,7 @@ def search_first(
         shares.pop("belief_propagation", None)
     if alone:
         shares["tree_reweighted"] = ALONE
+        labels = _searched(run, crf, labels, lost)
     for solver, share in shares.items():
         if run.expired() or run.proven():
             break
@@ -80,6 +82,18 @@ def search_last(run: Run) -> None:
         callback=lambda _: run.expired(),
     )  # fmt: skip
     run.inherit(found)
+
+
+def _searched(run: Run, crf: CRF, labels: IntArray, lost: float) -> IntArray:
+    """The better of `labels` and those of a short search, with a limit: a proof is far away."""
+    if run.seconds is None:
+        return labels
+    initial = None if run.initial is None else labels
+    seconds = min(START_TIME, run.remaining())
+    found = solve(crf, "refine", seconds=seconds, seed=run.seed, initial=initial)
+    run.offer(found.labels)
+    _claim(run, found, lost)
+    return min(labels, found.labels, key=crf.energy)
 
 
 def _claim(run: Run, found: Solution, lost: float) -> None:

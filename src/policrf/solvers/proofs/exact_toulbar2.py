@@ -27,7 +27,7 @@ from policrf.solvers.proofs import toulbar2_worker
 from policrf.solvers.proofs.exact_network import Network, Units
 from policrf.types import IntArray
 
-POLL = 0.02  # seconds
+POLL = (0.001, 0.02)  # seconds between two looks at the clock, at least and at most
 LAST_WORDS = 0.35  # seconds to hand over what it has, once it is told to stop
 
 
@@ -54,7 +54,7 @@ def require_toulbar2() -> None:
 
 def solve_network(
     network: Network, upper: float, *, margin: float, seconds: float, seed: int,
-    expired: Callable[[], bool],
+    remaining: Callable[[], float],
 ) -> NetworkResult:  # fmt: skip
     """Minimise, given a labeling of energy `upper`, which may be off by `margin`.
 
@@ -67,7 +67,7 @@ def solve_network(
         upper = network.constant + network.span()
     task, units = whole_number_task(network, upper, margin, seed)
     top = task["top"]
-    answer = run_worker(task, seconds, expired)
+    answer = run_worker(task, seconds, remaining)
     if answer is None:
         return NetworkResult(None, -np.inf, 0.0)
     labels = None
@@ -100,9 +100,12 @@ def whole_number_task(
 
 
 def run_worker(
-    task: dict[str, Any], seconds: float, expired: Callable[[], bool]
+    task: dict[str, Any], seconds: float, remaining: Callable[[], float]
 ) -> dict[str, Any] | None:
-    """The worker's answer, with `finished`: whether it was not stopped; None if it has none."""
+    """The worker's answer, with `finished`: whether it was not stopped; None if it has none.
+
+    It is told to stop after `seconds`, and not waited for when none are `remaining`.
+    """
     deadline, stopped = time.perf_counter() + seconds, False
     read_end, life = os.pipe()
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as reply:
@@ -119,12 +122,13 @@ def run_worker(
         helper_processes.begin(process.pid)
         try:
             while process.poll() is None:
-                if not stopped and (time.perf_counter() > deadline or expired()):
+                late = time.perf_counter() > deadline
+                if remaining() == 0.0 or (stopped and late):
+                    return None
+                if late:
                     stopped, deadline = True, time.perf_counter() + LAST_WORDS
                     process.send_signal(getattr(signal, "SIGVTALRM", signal.SIGTERM))
-                elif stopped and time.perf_counter() > deadline:
-                    return None
-                time.sleep(POLL)
+                time.sleep(max(POLL[0], min(POLL[1], deadline - time.perf_counter())))
         finally:
             process.kill()
             process.wait()

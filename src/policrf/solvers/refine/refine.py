@@ -16,7 +16,7 @@ from policrf.solvers.moves.local_search import slice_size
 from policrf.solvers.numbers import DEFAULT, Numbers, search_options
 from policrf.solvers.question_cost import question_cost
 from policrf.solvers.refine.refine_anytime import search_on
-from policrf.solvers.refine.refine_rounds import Moves, improve
+from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.refine.refine_start import DEFAULT_START, find_start, is_opaque
 from policrf.solvers.run import Run
 from policrf.solvers.thermal.frustration import beyond_cuts
@@ -101,7 +101,7 @@ def refine_on(
             search_on(run, labels, cliques=cliques, halfway=halfway, last=first, numbers=numbers)
             run.offer(labels)
             share = numbers.converging_share
-    if run.expired() or run.proven():
+    if run.proven() or run.remaining() <= seconds_to_begin(run.crf.arrays):
         return
     if beyond_cuts(run.crf):
         share = numbers.converging_share  # cycles find more than these moves in the same time

@@ -20,7 +20,7 @@ from policrf.crf.changes import load_labels
 from policrf.crf.model import CRF
 from policrf.crf.state import State, new_state
 from policrf.crf.valued.custom_call import raise_if_failed
-from policrf.solvers.cuts.expansion_move import expand_each
+from policrf.solvers.cuts.expansion_move import SLICE, expand_each
 from policrf.solvers.moves.indexed_heap import Heap, empty_heap
 from policrf.solvers.moves.local_search import (
     LENGTH,
@@ -42,8 +42,8 @@ from policrf.solvers.refine.refine_regions import region_move
 from policrf.types import BoolArray, IntArray
 
 ROUNDS = 100  # more only where rounding lets moves undo each other
+BEGIN = 1e-7  # seconds a node, an edge or a clique's member to begin with
 SWEEPS = 10  # rounds over the labels in a cut move
-ARCS = 1_000_000  # arcs and nodes that a kernel call lays out: some ten milliseconds
 
 
 class Moves(NamedTuple):
@@ -76,6 +76,11 @@ def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> In
     refined = crf.checked_labels(labels)
     improve(crf, refined, Moves() if moves is None else moves)
     return refined
+
+
+def seconds_to_begin(a: Arrays) -> float:
+    """About what `improve` takes before its first move."""
+    return BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
 
 
 def improve(
@@ -140,7 +145,7 @@ def _one_round(
             yield "pairs", pair_moves(a, s, q, first, last)
         counting = a.clique_label >= 0
         if not counting.all():
-            for first, last in _slices(len(counting), size // 100):
+            for first, last in _slices(len(counting), max(1, size // 40)):
                 yield "pairs", table_pair_moves(a, s, q, first, last)
         yield from _singles(a, s, q)
     if moves.growth:
@@ -176,13 +181,13 @@ def _cuts(
 ) -> Iterator[tuple[str, int]]:
     """One cut move."""
     network = cuts.problem.network
-    size = max(1, ARCS // (len(network.head) + len(network.excess)))
+    size = max(1, SLICE // (len(network.head) + len(network.excess)))
     order = cuts.order[: prepare_cuts(a, s, q, cuts, restart)]
-    cursor = np.zeros(2, np.int64)
-    for _ in range(0, SWEEPS * len(order), size):
-        if cursor[1] < len(order):
-            expand_each(cuts.problem, cuts.state, order, cursor, size)
-            yield "cuts", 0
+    cursor, moves = np.zeros(2, np.int64), cuts.state.changes.moves
+    last = int(moves[0]) + SWEEPS * len(order)
+    while cursor[1] < len(order) and moves[0] < last:
+        expand_each(cuts.problem, cuts.state, order, cursor, size)
+        yield "cuts", 0
     yield from _settle("cuts", a, s, q, partial(propose, a, s, q, heap, cuts), cuts)
 
 

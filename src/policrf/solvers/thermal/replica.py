@@ -63,10 +63,7 @@ class Replica:
     def __init__(self, run: Run, labels: IntArray, seed: int, hot: float, cold: float) -> None:
         self.run = run
         self.arrays = run.crf.arrays
-        began = run.elapsed()
         self.kept = new_kept(self.arrays, labels)
-        self.reserve = run.elapsed() - began
-        """Seconds of the run that are not for cycles: offering the last labels takes less."""
         self.best: IntArray = self.kept.labels.copy()
         self.cycles = 0
         self.looks = 0  # at nodes, in all cycles that came to their end
@@ -265,7 +262,7 @@ class Replica:
         return True
 
     def _expired(self) -> bool:
-        return self.stopped or self.run.expired() or self.run.remaining() < self.reserve
+        return self.stopped or self.run.expired()
 
     def _settle(self) -> bool:
         cursor, settled, pace = np.zeros(2, np.int64), False, self._paces["settle"]

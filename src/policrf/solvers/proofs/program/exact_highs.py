@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from policrf.solvers.proofs.program.milp import Milp
 from policrf.types import FloatArray
 
-POLL = 0.05  # seconds
+POLL = (0.001, 0.05)  # seconds between two looks at the clock, at least and at most
 LAST_WORDS = 0.35  # seconds a cancelled solver gets to answer; then it is left to end by itself
 AT_EXIT = 10.0  # seconds that it gets for that when the program ends
 TOLERANCE = 1e-9  # feasibility, integrality and cutoff
@@ -46,9 +47,9 @@ class MilpResult(NamedTuple):
 class Limits(NamedTuple):
     """When to stop."""
 
-    seconds: float
+    seconds: float  # of work, before it is asked for its last words
     gap: float  # relative distance of bound and solution
-    expired: Callable[[], bool]
+    remaining: Callable[[], float]  # seconds until nobody waits for an answer any more
 
 
 class _Watch:
@@ -86,18 +87,19 @@ def solve_milp(
     def true(value: float) -> float:
         return milp.constant + scale * value
 
+    deadline = time.perf_counter() + limits.seconds
     try:
         while thread.is_alive():
-            thread.join(POLL)
+            thread.join(max(POLL[0], min(POLL[1], deadline - time.perf_counter())))
             if watch.bound > -np.inf:
                 on_bound(true(watch.bound), off)
             while watch.solutions:
                 on_solution(watch.solutions.pop(0))
-            if limits.expired():
+            if time.perf_counter() >= deadline or limits.remaining() == 0.0:
                 break
     finally:
         watch.stop = True
-        thread.join(LAST_WORDS)
+        thread.join(min(LAST_WORDS, limits.remaining()))
     if watch.error is not None:
         raise watch.error
     if thread.is_alive():

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.policy.builders import random_instance, random_policy
+from tests.timing import best_of_several, lateness
 
 import policrf as pc
 from policrf.errors import InvalidOption
+from policrf.scenes.frustrated import grid_edges
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.run import Run
 from policrf.testing import check_solver, random_crf
@@ -168,3 +170,13 @@ def test_refine_follows_a_policy() -> None:
     assert searched.energy < pc.solve(scene, policy, search=2).energy
     with pytest.raises(InvalidOption, match="not for search"):
         pc.solve(scene, policy, persistent=True, search=4)
+
+
+@best_of_several
+def test_a_large_field_and_little_time_are_left_to_relabels() -> None:
+    """Setting up the engine takes longer than there is."""
+    edges = grid_edges(400, 400)
+    crf = pc.CRF(np.random.default_rng(0).random((160_000, 3)), pc.Potts(edges, 0.3))
+    pc.solve(crf, "untrained", seconds=0.02)
+    assert lateness(crf, "untrained", 0.04) < 0.005
+    assert pc.solve(crf, "untrained", seconds=0.04).energy < crf.energy(crf.unary.argmin(1))

@@ -32,7 +32,9 @@ SLICE = 4000  # steps between two looks at the clock, if none of them takes long
 FIRST_SLICE = 64  # steps before the first one, with a limit or where cliques are asked half-way
 PACE = 0.02  # seconds between two looks, about, where functions are expensive
 SLACK = 1.3  # times the time left that questions may be expected to take: first visits are slow
-LATE, SOON = 0.1, 1e-4  # of the time given, and seconds: what the nodes left may take beyond it
+LATE = (1e-4, 1e-3)  # seconds that the nodes left may take beyond the time, at least and at most
+LATE_SHARE = 0.1  # of the time given: the same, between these
+BEGIN = 2e-7  # seconds a node, an edge or a clique's member before the first step
 FINISH = 0.3  # of a step's time: what it takes to give a node its cheapest label, at most
 
 
@@ -142,6 +144,9 @@ def label_greedily(
             run.info["complete"] = False
             return label_in_time(run, cost, start_labels)
         first = max(1, min(first, int(run.crf.n_nodes * run.remaining() / cost.policy / 2)))
+    if run.remaining() <= _seconds_to_begin(run.crf):
+        run.info["complete"] = False
+        return start_labels
     fixed = None if proven is None else proven.labels
     engine = Engine(policy, instance, default=start_labels, labels=fixed, track=False)
     n_nodes = engine.remaining
@@ -183,19 +188,31 @@ def label_greedily(
     return labels
 
 
-def _label_rest(run: Run, state: State) -> None:
-    """Give the nodes left the labels that are cheapest then, up to a tenth of the time late.
+def _seconds_to_begin(crf: CRF) -> float:
+    """About what an engine takes to be made."""
+    a = crf.arrays
+    return BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
 
-    Or a tenth of a millisecond: setting up the policy may have taken all of a very short time.
-    Their starting labels, which suit no clique, would spoil what the policy has done.
+
+def _label_rest(run: Run, state: State) -> None:
+    """Give the nodes left the labels that are cheapest then, a tenth of a short time late at most.
+
+    Setting up the policy may have taken all of a very short time. Their starting labels, which suit
+    no clique, would spoil what the policy has done.
     """
     from policrf.crf.valued.custom_call import raise_if_failed
     from policrf.solvers.first_answer import label_cheapest
 
-    left, late = np.flatnonzero(state.labels < 0), max(LATE * (run.seconds or 0.0), SOON)
-    visits = len(left) * (run.visit_seconds or 0.0)
-    if visits <= max(run.remaining(), late):
-        label_cheapest(run.crf.arrays, state, left, np.empty(run.crf.n_labels))
+    left = np.flatnonzero(state.labels < 0)
+    late = min(max(LATE_SHARE * (run.seconds or 0.0), LATE[0]), LATE[1])
+    seconds = max(run.remaining(), late)
+    if len(left) * (run.visit_seconds or 0.0) > seconds:
+        return
+    until, costs = run.elapsed() + seconds, np.empty(run.crf.n_labels)
+    for first in range(0, len(left), SLICE):
+        if run.elapsed() >= until:
+            break
+        label_cheapest(run.crf.arrays, state, left[first : first + SLICE], costs)
         raise_if_failed()
 
 

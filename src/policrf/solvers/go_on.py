@@ -2,8 +2,8 @@
 
 `seconds` mean "the best you can do in this time". A solver that has ended by itself and has proven
 nothing is followed by thermal cycles where all terms are Potts edges and finite tables
-(`solvers/thermal`), or single relabels without the time to begin with them, and by the moves of
-`refine` elsewhere, until the time is over. All only keep what lowers the energy.
+(`solvers/thermal`), and by the moves of `refine` elsewhere, until the time is over; without time to
+begin with these, by single relabels. All only keep what lowers the energy.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from policrf.solvers.first_answer import descend_from
 from policrf.solvers.refine.refine import refine_on
 from policrf.solvers.refine.refine_rounds import Moves
+from policrf.solvers.refine.refine_rounds import seconds_to_begin as seconds_of_moves
 from policrf.solvers.run import Run
 from policrf.solvers.thermal.cycles import cycle_on
 from policrf.solvers.thermal.kept_costs import takes
-from policrf.solvers.thermal.replica import seconds_to_begin
+from policrf.solvers.thermal.replica import seconds_to_begin as seconds_of_cycles
 
 
 def go_on(run: Run, threads: int = 1) -> None:
@@ -28,11 +29,11 @@ def go_on(run: Run, threads: int = 1) -> None:
         return
     ended = run.elapsed()
     labels = run.start_labels() if run.best is None else run.best.copy()
-    if takes(run.crf.arrays):
-        if run.remaining() > seconds_to_begin(run):
-            cycle_on(run, labels, threads=threads)
-        else:
-            descend_from(run, labels)
+    thermal = takes(run.crf.arrays)
+    if run.remaining() <= (seconds_of_cycles(run) if thermal else seconds_of_moves(run.crf.arrays)):
+        descend_from(run, labels)
+    elif thermal:
+        cycle_on(run, labels, threads=threads)
     else:
         refine_on(run, labels, Moves())
     run.info["went_on"] = run.elapsed() - ended

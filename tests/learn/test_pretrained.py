@@ -38,7 +38,7 @@ def test_every_shipped_policy_has_a_card_with_figures_and_limits(name):
     assert "untrained" in card.figures[0] or "below in" in card.figures[0]
 
 
-@pytest.mark.parametrize("name", ["labels", "synthetic-50"])
+@pytest.mark.parametrize("name", ["labels", "synthetic-50", "synthetic-250"])
 def test_policies_for_labels_have_better_ones_than_the_untrained_rule(name):
     plain = [pc.solve(scene, "untrained").labels for scene in SCENES]
     _, iou, _ = score(SCENES, plain)

@@ -55,7 +55,8 @@ PROVABLE = 5000  # nodes up to which most of the time goes to a proof
 LNS_NODES = 20_000  # up to which regions come round often enough
 FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
 SWEEPS = 1500  # of annealing without a limit
-PROOF_TIME, SEARCH_SHARE = 1.0, 0.2  # seconds that makes sense with, share of the time before it
+PROOF_TIME = 3e-3  # seconds a node of frustrated ones that a proof makes sense with
+SEARCH_SHARE = 0.2  # of the time, before that
 BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
 BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
 MESSAGE_SHARE = 0.5  # of the time left: messages may not converge
@@ -165,7 +166,7 @@ def _search(run: Run, threads: int) -> bool:
         seconds = BELIEF_SHARE * run.remaining()
         _step(run, "belief_propagation", None if run.seconds is None else seconds)
     few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
-    if not few or run.seconds is None or run.remaining() < PROOF_TIME:
+    if not few or run.seconds is None or run.remaining() < PROOF_TIME * run.crf.n_nodes:
         _part(run, "annealing", anneal)
         return found != [False]
     _step(run, f"annealing:threads={threads}", SEARCH_SHARE * run.remaining())

@@ -78,3 +78,13 @@ def test_auto_anneals_frustrated_fields():
     assert pc.solve(crf).energy < pc.solve(crf, "annealing").energy  # messages help
     start = np.zeros(600, np.int64)
     assert pc.solve(crf, initial=start).energy < crf.energy(start)
+
+
+@best_of_several
+def test_few_frustrated_nodes_are_proven_in_a_part_of_a_second():
+    crf = make_frustrated("glass", 60, 4, degree=4, seed=5)
+    pc.solve(crf, seconds=0.3)
+    solution = pc.solve(crf, seconds=5.0)
+    assert solution.optimal
+    assert solution.seconds < 2.0
+    assert pc.solve(crf, seconds=1.0).optimal

@@ -28,7 +28,7 @@ LABELS = (50, 6_000)  # below, HiGHS is done before a process starts; above, it 
 MOST_LABELS = 60_000  # of a part that toulbar2 is asked about at all
 ENUMERATED = 12.0  # a component with 2 to the power of this many labelings is enumerated
 # What is written down and read by a backend in a second, about.
-COLUMNS_A_SECOND, FUNCTIONS_A_SECOND = 1e5, 1e4
+COLUMNS_A_SECOND, FUNCTIONS_A_SECOND = 1e5, 1.5e4
 PROCESS = 0.05  # seconds until toulbar2's process has started
 CLOSED = 0.2  # what a clique with one open member costs, in parts of one with more
 
@@ -168,7 +168,7 @@ class Part:
         a, deadline = self.sub.arrays, self.run.elapsed() + seconds
         open_cliques = len(self._open_kinds(least=2))
         functions = len(a.edges) + open_cliques + CLOSED * (len(a.clique_kind) - open_cliques)
-        if functions > FUNCTIONS_A_SECOND * (seconds - PROCESS):
+        if seconds < PROCESS or functions > FUNCTIONS_A_SECOND * seconds:
             return
         network = build_network(self.sub.arrays, self.sub.alive, self._late(deadline))
         if network is None:

@@ -178,5 +178,5 @@ def test_a_large_field_and_little_time_are_left_to_relabels() -> None:
     edges = grid_edges(400, 400)
     crf = pc.CRF(np.random.default_rng(0).random((160_000, 3)), pc.Potts(edges, 0.3))
     pc.solve(crf, "untrained", seconds=0.02)
-    assert lateness(crf, "untrained", 0.04) < 0.005
+    assert lateness(crf, "untrained", 0.04) < 0.015
     assert pc.solve(crf, "untrained", seconds=0.04).energy < crf.energy(crf.unary.argmin(1))

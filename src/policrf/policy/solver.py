@@ -21,6 +21,7 @@ from policrf.crf.model import CRF
 from policrf.crf.potentials import COMPLETE
 from policrf.crf.state import State
 from policrf.solvers.numbers import DEFAULT, RULE, Numbers, all_options
+from policrf.solvers.pace import model_size
 from policrf.solvers.run import Run
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
@@ -190,8 +191,7 @@ def label_greedily(
 
 def _seconds_to_begin(crf: CRF) -> float:
     """About what an engine takes to be made."""
-    a = crf.arrays
-    return BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+    return BEGIN * model_size(crf.arrays)
 
 
 def _label_rest(run: Run, state: State) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policrf.crf.arrays import Arrays
 from policrf.solvers.run import Run
 
 SLICE = 0.001  # seconds between two looks at the clock
@@ -42,3 +43,8 @@ class Pace:
         spent = max(self._run.elapsed() - self._began, 1e-9)
         allowed = min(SLICE, (1 - KEPT) * self._run.remaining())
         self.size = max(1, int(self.size * min(GROWTH, allowed / spent)))
+
+
+def model_size(a: Arrays) -> int:
+    """Nodes, edges and members of cliques: what laying out a model takes its time by."""
+    return len(a.unary) + len(a.edges) + len(a.clique_nodes)

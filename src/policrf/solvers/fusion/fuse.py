@@ -15,6 +15,7 @@ from policrf.crf.potentials import Pairwise, Potts, Tables
 from policrf.errors import UnsupportedPotential
 from policrf.solvers.fusion.binary_energy import ORDER, between
 from policrf.solvers.fusion.roof_duality import doubled, persistent_labels
+from policrf.solvers.pace import model_size
 from policrf.solvers.run import Run
 from policrf.types import IntArray
 
@@ -39,12 +40,12 @@ class Fuser:
     """Fuses labelings of the CRF of a run in its time, and counts what happens."""
 
     def __init__(self, run: Run) -> None:
-        self.run, self.crf, a = run, run.crf, run.crf.arrays
+        self.run, self.crf = run, run.crf
         self.moves = 0
         self.asked, self.decided = 0, 0
         """Nodes that proposals wanted to change, and those of them that roof duality decided."""
         self._to_leave = 0.0 if run.seconds is None else (1 - SHARE) * run.seconds
-        self._begins = BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+        self._begins = BEGIN * model_size(run.crf.arrays)
 
     def has_time(self) -> bool:
         """Whether another move is to begin, and may come to its cut.

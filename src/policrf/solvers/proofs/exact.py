@@ -24,6 +24,7 @@ from policrf.solvers.option_checks import (
     require_share_below_one,
     require_whole_numbers,
 )
+from policrf.solvers.pace import model_size
 from policrf.solvers.proofs.dead_end_elimination import allowed_labels, eliminate
 from policrf.solvers.proofs.exact_forms import in_known_forms
 from policrf.solvers.proofs.exact_part import is_beyond_search, is_enumerated
@@ -100,6 +101,5 @@ def exact(
 
 def _has_time(run: Run, crf: CRF, alive: BoolArray) -> bool:
     """Whether there is time to look at what is left: the share of nodes with a choice counts."""
-    a, choices = crf.arrays, int((alive.sum(axis=1) > 1).sum())
-    size = len(a.unary) + len(a.edges) + len(a.clique_nodes)
-    return run.remaining() > BEGIN * size * choices / len(a.unary)
+    choices = int((alive.sum(axis=1) > 1).sum())
+    return run.remaining() > BEGIN * model_size(crf.arrays) * choices / crf.n_nodes

@@ -34,6 +34,7 @@ from policrf.solvers.moves.local_search import (
     new_search,
     slice_size,
 )
+from policrf.solvers.pace import model_size
 from policrf.solvers.refine.refine_boxes import CLIQUE, FORBIDDEN, MADE, SETTLE, STAGE, box_moves
 from policrf.solvers.refine.refine_cuts import Cuts, mix, new_cuts, prepare_cuts, propose
 from policrf.solvers.refine.refine_growth import growth_moves, new_patch
@@ -80,7 +81,7 @@ def refine_labels(crf: CRF, labels: ArrayLike, moves: Moves | None = None) -> In
 
 def seconds_to_begin(a: Arrays) -> float:
     """About what `improve` takes before its first move."""
-    return BEGIN * (len(a.unary) + len(a.edges) + len(a.clique_nodes))
+    return BEGIN * model_size(a)
 
 
 def improve(

@@ -18,6 +18,7 @@ it worse.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ PROOF_TIME = 3e-3  # seconds a node of frustrated ones that a proof makes sense 
 SEARCH_SHARE = 0.2  # of the time, before that
 BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
 BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
+BELIEF_NODES = 50_000  # up to which they are crossed in: they take four times the model's memory
 MESSAGE_SHARE = 0.5  # of the time left: messages may not converge
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
@@ -159,7 +161,10 @@ def _search(run: Run, threads: int) -> bool:
     def anneal(run: Run) -> None:
         sweeps = SWEEPS if run.seconds is None else math.inf
         start = run.start_labels() if run.best is None else run.best.copy()
-        cycle_on(run, start, sweeps=sweeps, threads=threads, worth=frustrated, messages=True)
+        cycle_on(
+            run, start, sweeps=sweeps, threads=threads, worth=frustrated, messages=True,
+            others=_beliefs_of(run),
+        )  # fmt: skip
 
     found: list[bool] = []
     if run.initial is None and _beliefs_pay(run):
@@ -175,6 +180,21 @@ def _search(run: Run, threads: int) -> bool:
     _step(run, "exact", PROOF_SHARE * run.remaining())
     _part(run, "annealing", lambda run: go_on(run, threads))
     return True
+
+
+def _beliefs_of(run: Run) -> Callable[[], IntArray] | None:
+    """What annealing crosses in later: min-sum labels, unless it has started from them."""
+    from policrf.solvers import solve
+
+    started = any(solver == "belief_propagation" for solver, _, _ in run.info.get("steps", []))
+    if started or run.crf.n_nodes > BELIEF_NODES:
+        return None
+
+    def beliefs() -> IntArray:
+        left = None if run.seconds is None else run.remaining()
+        return solve(run.crf, "belief_propagation", seconds=left, go_on=False).labels
+
+    return beliefs
 
 
 def _beliefs_pay(run: Run) -> bool:

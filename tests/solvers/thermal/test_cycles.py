@@ -142,6 +142,22 @@ def test_messages_are_crossed_in_whatever_the_number_of_threads():
     assert short[1].energy < short[0].energy
 
 
+def test_labels_of_others_are_crossed_in_once_after_the_cycles_of_one():
+    crf = make_frustrated("glass", 2000, seed=6)
+    low = pc.solve(crf, "annealing", sweeps=10_000, runs=1, seed=5).labels
+    asked = []
+
+    def others():
+        asked.append(run.elapsed())
+        return low
+
+    for sweeps, times in ((500, 0), (3000, 1)):
+        run = Run(crf, "annealing", seed=1)
+        cycle_on(run, run.start_labels(), sweeps=sweeps, others=others)
+        assert len(asked) == times
+        assert (run.energy <= crf.energy(low)) == bool(times)
+
+
 @best_of_several
 def test_time_is_used_and_kept():
     crf = make_frustrated("random", 2000, seed=7)

@@ -4,7 +4,8 @@ One labeling goes through the first cycles alone. Then replicas of it go on by t
 random numbers of its own, and meet after every cycle: the first is crossed with all others, region
 by region, and they start again from what that gave. The answer depends on their number and the
 seed, not on the number of threads that they share. Where reinforced messages are asked for, they
-come before the first cycle, if they are in time, and after each that is the longest so far.
+come before the first cycle, if they are in time, and after each that is the longest so far. Labels
+of another solver can be crossed in, once the first replica has ended its time alone.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def cycle_on(
     run: Run, labels: IntArray, *, hot: float = 0.5, cold: float = 0.12,
     sweeps: float = float("inf"), replicas: int = 2, threads: int = 1,
     worth: Callable[[IntArray], bool] | None = None, messages: bool = False,
+    others: Callable[[], IntArray] | None = None,
 ) -> None:  # fmt: skip
     """Improve `labels` [N] by thermal cycles and offer what is found.
 
@@ -53,6 +55,8 @@ def cycle_on(
         Asked with the labels of the third cycle whether to go on.
     messages
         Whether labels of reinforced messages are crossed in, where these take the terms.
+    others
+        Asked once, when the first cycles of one are over, for labels to cross in.
     """
     messages = messages and can_reinforce(run.crf.arrays)
     if run.remaining() < seconds_to_begin(run) or not (run.crf.cardinalities > 1).any():
@@ -62,7 +66,8 @@ def cycle_on(
     several = [first]
     joined = ALONE_WITH_MESSAGES if messages else ALONE
     alone = math.inf if replicas == 1 else joined
-    if _go_through(several, map, messages, sweeps, alone, worth):
+    goes_on = _go_through(several, map, messages, sweeps, alone, worth)
+    if goes_on and (others is None or first.cross_in(others())):
         several += [first.twin(run.seed + 7919 * r) for r in range(1, replicas)]
         with ThreadPoolExecutor(threads) as pool:
             try:

@@ -112,8 +112,7 @@ class Replica:
         labels = labels_in_time(self._messages(), sweeps, self.run) if sweeps else None
         plain = labels is None or self._is_plain()
         if labels is not None:
-            self.kept.labels[:] = labels
-            load_costs(self.arrays, self.kept)
+            self._load(labels)
         self._settle()  # in part, if time runs out
         if plain:
             self.best[:] = self.kept.labels
@@ -158,11 +157,14 @@ class Replica:
         for labels in reinforced_labels(self._messages(), sweeps):
             if labels is None:
                 return False
-            self.kept.labels[:] = labels
-            load_costs(self.arrays, self.kept)
-            if not (self._settle() and self._cross()):
+            if not self.cross_in(labels):
                 return False
         return True
+
+    def cross_in(self, labels: IntArray) -> bool:
+        """Settle labels [N] found elsewhere and cross with them; False if time ran out."""
+        self._load(labels)
+        return self._settle() and self._cross()
 
     def _messages(self) -> Messages:
         paces: dict[Callable[..., None], Pace] = {}  # a term is weighed sooner than a node visited
@@ -193,16 +195,18 @@ class Replica:
 
     def take(self, other: Replica) -> None:
         """Cross with the labels of another one, if there is time for that."""
-        self.follow(other, best=False)
+        self._load(other.best)
         if not self._cross():
             self.follow(self)
 
-    def follow(self, other: Replica, best: bool = True) -> None:
+    def follow(self, other: Replica) -> None:
         """Go on from the labels of another one."""
-        self.kept.labels[:] = other.best
+        self._load(other.best)
+        self.best[:] = other.best
+
+    def _load(self, labels: IntArray) -> None:
+        self.kept.labels[:] = labels
         load_costs(self.arrays, self.kept)
-        if best:
-            self.best[:] = other.best
 
     def _anneal(self, cooling: Cooling) -> bool:
         looks = cooling.sweeps * len(self.best)
@@ -257,8 +261,7 @@ class Replica:
         warm = self.kept.labels.copy()
         if not (self._settle() and self._cross()):
             return False
-        self.kept.labels[:] = warm
-        load_costs(self.arrays, self.kept)
+        self._load(warm)
         return True
 
     def _expired(self) -> bool:

@@ -117,12 +117,13 @@ def solve(
         problem, name, seconds=seconds, calls=calls, seed=seed, initial=initial, callback=callback
     )
     traits = traits_of(solver)
+    run.goes_on = go_on and traits.goes_on
     if traits.takes is not None:
         run.refuse_all_but(*traits.takes)
     plan = getattr(solver, "kernel_plan", name)
     with own_failures(), passing_best(run), expecting(plan, run.crf):
         solver(run, **options)
-        if go_on and traits.goes_on:
+        if run.goes_on:
             from policrf.solvers.go_on import go_on as search
 
             search(run)

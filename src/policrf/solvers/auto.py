@@ -18,7 +18,6 @@ it worse.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from policrf.solvers.numbers import Numbers, search_options
 from policrf.solvers.option_checks import require_whole_numbers
 from policrf.solvers.refine.refine_start import is_opaque
 from policrf.solvers.run import Run
-from policrf.solvers.thermal.cycles import cycle_on
+from policrf.solvers.thermal.frustrated_search import search_frustrated
 from policrf.solvers.thermal.frustration import (
     beyond_cuts,
     is_frustrated,
@@ -47,7 +46,7 @@ from policrf.solvers.thermal.frustration import (
 from policrf.solvers.thermal.kept_costs import takes
 from policrf.solvers.thermal.replica import seconds_to_begin
 from policrf.solvers.traits import declares
-from policrf.types import BoolArray, IntArray, Progress
+from policrf.types import BoolArray, Progress
 
 FEW = 2**14  # labelings that are visited one by one, in some milliseconds
 SMALL_TABLE, ALL_TABLES = 2**12, 2**20  # entries of a custom clique's table, and of all of them
@@ -55,12 +54,10 @@ MOST_NODES = 24  # of a custom clique whose table is written out: quick to see
 PROVABLE = 5000  # nodes up to which most of the time goes to a proof
 LNS_NODES = 20_000  # up to which regions come round often enough
 FRUSTRATED_PROVABLE = 500  # the same of frustrated ones
-SWEEPS = 1500  # of annealing without a limit
 PROOF_TIME = 3e-3  # seconds a node of frustrated ones that a proof makes sense with
 SEARCH_SHARE = 0.2  # of the time, before that
 BELIEF_SHARE = 0.5  # of the time, most of it that beliefs of sparse frustrated ones may take
 BELIEF_TIME = 6e-6  # seconds a term and label that beliefs take, about
-BELIEF_NODES = 50_000  # up to which they are crossed in: they take four times the model's memory
 MESSAGE_SHARE = 0.5  # of the time left: messages may not converge
 PROOF_SHARE, ANNEALING_SHARE, LNS_SHARE = 0.6, 0.3, 0.25  # of the time left
 LAST_LNS_SHARE = 0.6
@@ -153,48 +150,21 @@ def _search(run: Run, threads: int) -> bool:
     They start from the beliefs of min-sum messages where there are few cycles.
     False if the first cycles show that the CRF is not frustrated.
     """
-
-    def frustrated(labels: IntArray) -> bool:
-        found.append(is_frustrated(run.crf, labels))
-        return found[-1]
-
-    def anneal(run: Run) -> None:
-        sweeps = SWEEPS if run.seconds is None else math.inf
-        start = run.start_labels() if run.best is None else run.best.copy()
-        cycle_on(
-            run, start, sweeps=sweeps, threads=threads, worth=frustrated, messages=True,
-            others=_beliefs_of(run),
-        )  # fmt: skip
-
-    found: list[bool] = []
     if run.initial is None and _beliefs_pay(run):
         seconds = BELIEF_SHARE * run.remaining()
         _step(run, "belief_propagation", None if run.seconds is None else seconds)
     few = run.crf.n_nodes <= FRUSTRATED_PROVABLE
     if not few or run.seconds is None or run.remaining() < PROOF_TIME * run.crf.n_nodes:
-        _part(run, "annealing", anneal)
+        start = run.start_labels() if run.best is None else run.best.copy()
+        found: list[bool] = []
+        _part(run, "annealing", lambda run: found.append(search_frustrated(run, start, threads)))
         return found != [False]
     _step(run, f"annealing:threads={threads}", SEARCH_SHARE * run.remaining())
-    if run.best is None or not frustrated(run.best):
+    if run.best is None or not is_frustrated(run.crf, run.best):
         return False
     _step(run, "exact", PROOF_SHARE * run.remaining())
     _part(run, "annealing", lambda run: go_on(run, threads))
     return True
-
-
-def _beliefs_of(run: Run) -> Callable[[], IntArray] | None:
-    """What annealing crosses in later: min-sum labels, unless it has started from them."""
-    from policrf.solvers import solve
-
-    started = any(solver == "belief_propagation" for solver, _, _ in run.info.get("steps", []))
-    if started or run.crf.n_nodes > BELIEF_NODES:
-        return None
-
-    def beliefs() -> IntArray:
-        left = None if run.seconds is None else run.remaining()
-        return solve(run.crf, "belief_propagation", seconds=left, go_on=False).labels
-
-    return beliefs
 
 
 def _beliefs_pay(run: Run) -> bool:

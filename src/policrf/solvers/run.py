@@ -65,6 +65,8 @@ class Run:
                 self.instance = replace(self.instance, crf=self.crf)
         self.solver = solver
         self.seconds = seconds
+        self.goes_on = False
+        """Whether time that the solver leaves is used by a search from its labels."""
         self.seed = checked_seed(seed)
         self.initial: IntArray | None = None
         self.best: IntArray | None = None

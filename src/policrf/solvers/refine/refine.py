@@ -19,8 +19,10 @@ from policrf.solvers.refine.refine_anytime import search_on
 from policrf.solvers.refine.refine_rounds import Moves, improve, seconds_to_begin
 from policrf.solvers.refine.refine_start import DEFAULT_START, find_start, is_opaque
 from policrf.solvers.run import Run
-from policrf.solvers.thermal.frustration import beyond_cuts
+from policrf.solvers.thermal.frustrated_search import search_frustrated
+from policrf.solvers.thermal.frustration import beyond_cuts, may_be_frustrated
 from policrf.solvers.thermal.kept_costs import takes
+from policrf.solvers.thermal.replica import seconds_to_begin as seconds_of_cycles
 from policrf.solvers.traits import declares
 from policrf.types import BoolArray, IntArray
 
@@ -40,8 +42,9 @@ def refine(
     With `initial` labels the search starts from those, and no other solver runs. Six kinds of moves
     are made until none lowers the energy. With `seconds`, random moves (`cliques`, `halfway`) go on
     from there until time is out or the labeling is proven optimal; where all terms are Potts edges
-    and finite tables, thermal cycles instead (`go_on`). Where there are custom cliques, random
-    moves come first too; without `seconds`, a fixed number of them.
+    and finite tables, thermal cycles instead (`go_on`), and nothing else where such terms
+    contradict each other much. Where there are custom cliques, random moves come first too; without
+    `seconds`, a fixed number of them.
 
     Parameters
     ----------
@@ -67,6 +70,8 @@ def refine(
         Of the random moves (`solvers.numbers.Numbers`): move_temperature, halfway_share, …
     """
     chosen = Numbers(**numbers)
+    if start == DEFAULT_START and _only_cycles(run):
+        return
     labels = run.start_labels()
     first = None if run.initial is not None or run.expired() else find_start(run, start)
     if first is not None:
@@ -83,6 +88,17 @@ def refine(
             run.offer(labels)
     moves = Moves(pairs=pairs, regions=regions, growth=growth, boxes=boxes, cuts=cuts)
     refine_on(run, labels, moves, cliques=cliques, halfway=halfway, numbers=chosen)
+
+
+def _only_cycles(run: Run) -> bool:
+    """Thermal cycles with all the time, where terms contradict each other and it is to be used.
+
+    They do not plan it: with shares of the time for a start and for moves, a longer run could end
+    higher. False if the CRF is another one.
+    """
+    if run.seconds is None or not run.goes_on or run.remaining() <= 2 * seconds_of_cycles(run):
+        return False
+    return may_be_frustrated(run.crf) and search_frustrated(run, run.start_labels())
 
 
 def refine_on(

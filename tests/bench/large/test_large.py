@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from policrf.bench.large import threads
+from policrf.bench.large.bars import bars, by_family
+from policrf.bench.large.figures import Figures
 from policrf.bench.large.graph_network import graph_network
 from policrf.bench.large.grid import FieldSpec, LargeGrid, check_grid, tasks
 from policrf.bench.large.growth import measure_growth
 from policrf.bench.large.plain_annealing import plain_annealing
 from policrf.bench.large.run import plan, run_large
-from policrf.bench.large.tables import Figures, bars, draw, tables
+from policrf.bench.large.tables import draw, tables
 from policrf.bench.large.toulbar2_peer import toulbar2
 from policrf.bench.potentials.measure import cpu_budgets
 from policrf.errors import InvalidOption
@@ -39,8 +41,10 @@ def test_a_run_goes_on_after_a_kill(tmp_path):
     assert len(run_large(SMALL, tmp_path, seen.append)) == 24
     assert len(seen) == 25
     found = tables(results, SMALL)
-    assert [table.title for table in found] == ["Bars", "What was run", *SMALL.fields]
-    assert found[1].rows[0] == ("random:60:4:3", "6 of 6", "6 of 6")
+    assert [table.title for table in found] == [
+        "Bars", "Families", "What was run", *SMALL.fields,
+    ]  # fmt: skip
+    assert found[2].rows[0] == ("random:60:4:3", "6 of 6", "6 of 6")
     assert {path.name for path in draw(results, tmp_path)} == {
         "large-random.png",
         "large-ising.png",
@@ -65,6 +69,19 @@ def test_bars_say_where_auto_is_above():
     assert table.rows == (("random:1000:8:4", "1.000 % above icm", "yes", "1.00"),)
     assert "in 1 of 2 fields and budgets" in table.note
     assert "in 1 of 1 fields" in table.note
+
+
+def test_families_are_compared_crf_by_crf_with_their_closest_row():
+    energies = {"auto": (-101.0, -50.5), "icm": (-100.0, -50.0), "refine": (-101.0, -49.0)}
+    fields = ("random:1000:8:4", "random:1000:4:4")
+    results = [
+        {"field": field, "seed": 0, "row": row, "budget": 1.0, "energy": energy}
+        for row, found in energies.items()
+        for field, energy in zip(fields, found, strict=True)
+    ]
+    late = {"field": fields[0], "seed": 0, "row": "lns", "budget": 1.0, "energy": -200.0}
+    table = by_family(Figures([*results, late | {"cpu_seconds": 2.0}]))
+    assert table.rows == (("random", "-1.000 ± 0.000 (icm, 2 CRFs)"),)
 
 
 def test_peers_reach_small_minima():
@@ -112,7 +129,7 @@ def test_what_was_not_run_is_said(tmp_path):
     run_large(few, tmp_path, lambda result: None)
     results = run_large(SMALL, tmp_path, lambda result: None, minutes=0)
     assert len(results) == 3
-    _, run, field = tables(results, SMALL)
+    _, _, run, field = tables(results, SMALL)
     assert run.rows == (
         ("random:60:4:3", "3 of 6", "not run"),
         ("ising:49:4:2", "not run", "not run"),

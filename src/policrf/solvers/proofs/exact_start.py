@@ -16,6 +16,7 @@ from policrf.solvers import solve
 from policrf.solvers.claims import terms_of
 from policrf.solvers.run import Run
 from policrf.solvers.solved_start import START_TIME
+from policrf.solvers.thermal.frustration import may_be_frustrated
 from policrf.types import IntArray, Solution
 
 LONGEST = 60.0  # seconds of one method, without a limit
@@ -53,17 +54,19 @@ def search_first(
     if alone:
         shares["tree_reweighted"] = ALONE
         labels = _searched(run, crf, labels, lost)
+    cycles = part == 1.0 and run.initial is None and may_be_frustrated(crf)
     for solver, share in shares.items():
         if run.expired() or run.proven():
             break
-        # Random moves would take all the time there is; cycles do, where nothing else is to come.
+        # Random moves would take all the time there is; cycles do, where moves end far above them.
         options = {"cliques": False, "halfway": False} if solver == "refine" else {}
         options |= {"tighten": True} if solver == "tree_reweighted" and alone else {}
+        options |= {"go_on": solver == "refine" and cycles}
         initial = None if solver == "refine" and _takes_cuts(crf) else labels
         try:
             found = solve(
                 crf, solver, seconds=min(part * share * run.remaining(), LONGEST), seed=run.seed,
-                initial=initial, callback=lambda _: run.expired(), go_on=False, **options,
+                initial=initial, callback=lambda _: run.expired(), **options,
             )  # fmt: skip
         except (UnsupportedPotential, TooLarge):
             continue

@@ -130,6 +130,7 @@ PARTS = {
         "large-growth": results_of("large/large-growth"),
         "large-threads": results_of("large/large-threads"),
         "learned-start": results_of("large/learned-start"),
+        "longer-is-lower": first_table_of("longer-is-lower"),
     },
 }
 

@@ -70,7 +70,8 @@ def _closest(figures: Figures, fields: list[str], budget: float) -> str | None:
     row = max(found, key=lambda row: float(np.mean(found[row])))
     mean = mean_with_interval(found[row])
     spread = "" if np.isnan(mean.half) else f" ± {mean.half:.3f}"
-    return f"{mean.value:+.3f}{spread} ({row}, {len(found[row])} CRFs)"
+    crfs = f"{len(found[row])} CRF{'s' if len(found[row]) > 1 else ''}"
+    return f"{mean.value:+.3f}{spread} ({row}, {crfs})"
 
 
 def _lowest(figures: Figures, field: str, budget: float) -> str | None:

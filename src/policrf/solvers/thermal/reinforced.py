@@ -24,7 +24,7 @@ from policrf.types import IntArray
 HEAT = 0.4  # temperature of messages, in units of the highest one of cycles
 PULL = 0.6  # power of a node's last belief in its next one, in the end
 PEEKS = (0.5, 0.75)  # of the sweeps, after which labels are looked at on the way
-LEAST_SWEEPS = 7  # thermal cycles that take as long as fewer of them end lower
+LEAST_SWEEPS = 5  # thermal cycles that take as long as fewer of them end lower
 LATER = 0.85  # of the first sweep's time, that later ones take, at most
 SETTLING = 1.5  # sweeps that take as long as settling and offering labels, about
 MOST_NODES = 3  # of a table

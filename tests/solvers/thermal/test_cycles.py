@@ -158,6 +158,17 @@ def test_labels_of_others_are_crossed_in_once_after_the_cycles_of_one():
         assert (run.energy <= crf.energy(low)) == bool(times)
 
 
+def test_refine_is_nothing_but_cycles_where_terms_contradict_and_time_is_to_be_used():
+    crf = make_frustrated("glass", 1000, seed=6)
+    used, limited = (pc.solve(crf, "refine", seconds=0.3, go_on=go_on) for go_on in (True, False))
+    assert used.info["cycles"] > 0
+    assert "start" not in used.info
+    assert "start" in limited.info
+    assert "cycles" not in limited.info
+    weights = pc.Potts(crf.arrays.edges, crf.arrays.edge_weights)
+    assert pc.solve(pc.CRF(np.zeros((1000, 1)), weights), "refine", seconds=0.1).energy == 0
+
+
 @best_of_several
 def test_time_is_used_and_kept():
     crf = make_frustrated("random", 2000, seed=7)
